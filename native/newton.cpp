@@ -151,11 +151,6 @@ void Newton::note_smooth(double alpha) {
   smooth_symmetric_ = symmetric_;
 }
 
-void Newton::move(const Window& window, const VectorXd& p, const VectorXd& u, State& now) const {
-  advance(scene_->nodes(), window, u, now);
-  if (scene_->articulation()) scene_->articulation()->place(p, now);
-}
-
 double Newton::evaluate(const Window& window, const VectorXd& p, Blocks blocks) {
   const bool with_jacobian = blocks != Blocks::none;
   const Stopwatch watch(timing_, with_jacobian ? &Timing::jacobian : &Timing::residual);

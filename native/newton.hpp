@@ -78,7 +78,10 @@ class Newton {
   /// of elements that do not join them), or in that of contacts alone beside noted ones.
   enum class Blocks { none, apart, joined, contacts };
   /// The state that u leads to.
-  void move(const Window& window, const VectorXd& p, const VectorXd& u, State& now) const;
+  void move(const Window& window, const VectorXd& p, const VectorXd& u, State& now) const {
+    advance(scene_->nodes(), window, u, now);
+    if (scene_->articulation()) scene_->articulation()->place(p, now);
+  }
   /// Scaled ||r||; fills r_ and the blocks.
   double evaluate(const Window& window, const VectorXd& p, Blocks blocks);
   /// A_ of K_ and B_.

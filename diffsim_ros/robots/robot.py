@@ -124,6 +124,7 @@ class Robot:
     joints  those that move, parents first
     frames  every link, merged ones too: name -> Frame
     shapes  capsules about the primitives of <collision>; meshes have none
+    base_inertial  of the base with all that is fixed to it, in its frame
     """
 
     place: str
@@ -132,6 +133,7 @@ class Robot:
     joints: tuple[Joint, ...]
     frames: Mapping[str, Frame]
     shapes: tuple[Capsule, ...] = ()
+    base_inertial: Inertial = NOTHING
 
     @property
     def joint_names(self) -> tuple[str, ...]:

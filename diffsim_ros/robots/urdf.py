@@ -235,11 +235,11 @@ class _Tree:
         if len(roots) != 1 or twice:
             got = f"roots {roots}, links with two parents {twice}"
             raise self.error("joints", got, "one tree with one root")
-        self._merged(roots[0], -1, np.eye(4))
+        base = self._merged(roots[0], -1, np.eye(4))
         if not self.joints:
             raise self.error("joints", 0, "at least one joint that moves")
         return Robot(self.place, self.model.name, roots[0], tuple(self.joints), self.frames,
-                     tuple(self.shapes))  # fmt: skip
+                     tuple(self.shapes), base)  # fmt: skip
 
     def _merged(self, link: str, carrier: int, pose: np.ndarray, parent: str = "") -> Inertial:
         """Inertial of a link and all that is fixed to it, in the carrier's frame; walks on."""

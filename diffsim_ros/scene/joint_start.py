@@ -27,7 +27,7 @@ LOADS = 10.0
 FAR = 5.0
 """Of a body's bounding radius: how far from its surface a weld is expected to be at most."""
 MOVED = (1e-6, 1e-6, 1e-6, 1e-6)
-"""[m, rad, m/s, rad/s]: how far a body may start from where joints in reduced coordinates let it."""
+"""[m, rad, m/s, rad/s]: how far from what a joint in reduced coordinates lets it a body starts."""
 WORLD = (np.zeros(3), np.eye(3))
 
 

@@ -2,7 +2,7 @@
 
 Bodies carry the names of the URDF's links, their axes are the links' axes and their positions the
 centres of mass; joints carry the names of the URDF's, their coordinates are the joint values.
-What is fixed to the base is the world.
+What is fixed to the base is the world, or the body of a free base.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from diffsim_ros.fields import Reader, join
 from diffsim_ros.robots.kinematics import body_motions
-from diffsim_ros.robots.robot import Frame, Robot
+from diffsim_ros.robots.robot import Frame, Inertial, Robot
 from diffsim_ros.robots.urdf import load_robot
 from diffsim_ros.rotation import quat_from_matrix, quat_matrix
 from diffsim_ros.scene import schema_robots
@@ -47,35 +47,90 @@ def _motions(reader: Reader, robot: Robot, options: dict, key: str) -> list[tupl
     turn, at = _placed(reader, options, key)
     q = _values(reader, robot, options, key, "angles")
     qd = _values(reader, robot, options, key, "rates")
+    spin, velocity = _base_motion(reader, options, key)
     found = []
     for pose, w, v in body_motions(robot, q, qd):
-        found.append((turn @ pose[:3, :3], at + turn @ pose[:3, 3], turn @ w, turn @ v))
+        arm = turn @ pose[:3, 3]
+        drift = velocity + np.cross(spin, arm)
+        found.append((turn @ pose[:3, :3], at + arm, spin + turn @ w, drift + turn @ v))
     return found
+
+
+def _base_motion(reader: Reader, options: dict, key: str) -> tuple[np.ndarray, np.ndarray]:
+    """Angular velocity and velocity (3,) of the base's origin, world frame."""
+    if options["base"] == "fixed":
+        for name in ("velocity", "angular_velocity"):
+            if any(options[name]):
+                raise reader.error(join(key, name), options[name], "zero, as the base is fixed")
+    return np.array(options["angular_velocity"]), np.array(options["velocity"])
 
 
 def _six(inertia: np.ndarray) -> list[float]:
     return inertia[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]].tolist()
 
 
+def _body(inertial: Inertial, motion: tuple, options: dict) -> dict:
+    turn, position, w, v = motion
+    arm = turn @ inertial.centre
+    return {
+        "mass": inertial.mass,
+        "inertia": _six(inertial.inertia),
+        "pose": {
+            "position": (position + arm).tolist(),
+            "orientation": quat_from_matrix(turn).tolist(),
+        },
+        "velocity": (v + np.cross(w, arm)).tolist(),
+        "angular_velocity": w.tolist(),
+        "colour": options["colour"],
+    }
+
+
 def _bodies(reader: Reader, robot: Robot, options: dict, key: str) -> dict[str, dict]:
-    bodies = {}
-    motions = _motions(reader, robot, options, key)
-    for joint, (turn, position, w, v) in zip(robot.joints, motions, strict=True):
-        arm = turn @ joint.inertial.centre
-        bodies[options["prefix"] + joint.body] = {
-            "mass": joint.inertial.mass,
-            "inertia": _six(joint.inertial.inertia),
-            "pose": {
-                "position": (position + arm).tolist(),
-                "orientation": quat_from_matrix(turn).tolist(),
-            },
-            "velocity": (v + np.cross(w, arm)).tolist(),
-            "angular_velocity": w.tolist(),
-            "colour": options["colour"],
-        }
+    bodies, prefix = {}, options["prefix"]
+    if options["base"] == "free":
+        inertial = robot.base_inertial
+        if inertial.mass <= 0.0 or np.linalg.eigvalsh(inertial.inertia)[0] <= 0.0:
+            rule = f"fixed, as link {robot.base} has no mass and inertia"
+            raise reader.error(join(key, "base"), "free", rule, "give it an <inertial>")
+        motion = (*_placed(reader, options, key), *_base_motion(reader, options, key))
+        bodies[prefix + robot.base] = _body(inertial, motion, options)
+    for joint, motion in zip(robot.joints, _motions(reader, robot, options, key), strict=True):
+        body = _body(joint.inertial, motion, options)
         if joint.size is not None:
-            bodies[options["prefix"] + joint.body]["shape"] = {"box": {"size": list(joint.size)}}
+            body["shape"] = {"box": {"size": list(joint.size)}}
+        bodies[prefix + joint.body] = body
+    for name, points in _contact_spheres(reader, robot, options, key).items():
+        bodies[name]["contact_spheres"] = {"points": points}
     return bodies
+
+
+def _carrier(robot: Robot, frame: Frame) -> tuple[str, np.ndarray]:
+    """Name and centre of mass (3,) of the body that a link's frame is fixed in."""
+    if frame.carrier < 0:
+        return robot.base, robot.base_inertial.centre
+    joint = robot.joints[frame.carrier]
+    return joint.body, joint.inertial.centre
+
+
+def _contact_spheres(reader: Reader, robot: Robot, options: dict, key: str) -> dict[str, dict]:
+    """Body -> radius and positions of its contact spheres, from its centre of mass."""
+    found: dict[str, dict] = {}
+    for link, value in options["contact_spheres"].items():
+        place = join(join(key, "contact_spheres"), link)
+        spheres = reader.section(schema_robots.SPHERES, value, place)
+        frame = robot.frame(link)
+        if frame.carrier < 0 and options["base"] == "fixed":
+            raise reader.error(place, link, "a link that a joint moves")
+        body, centre = _carrier(robot, frame)
+        own = found.setdefault(
+            options["prefix"] + body, {"radius": spheres["radius"], "positions": []}
+        )
+        if own["radius"] != spheres["radius"]:
+            rule = f"{own['radius']:g}, as of the other links fixed to {body}"
+            raise reader.error(join(place, "radius"), spheres["radius"], rule)
+        turn, at = frame.pose[:3, :3], frame.pose[:3, 3] - centre
+        own["positions"] += [(at + turn @ p).tolist() for p in np.array(spheres["positions"])]
+    return found
 
 
 def _links(reader: Reader, robot: Robot, options: dict, key: str) -> list[dict]:
@@ -104,6 +159,8 @@ def _links(reader: Reader, robot: Robot, options: dict, key: str) -> list[dict]:
         }
         if joint.parent >= 0:
             link["body_a"] = prefix + robot.joints[joint.parent].body
+        elif options["base"] == "free":
+            link["body_a"] = prefix + robot.base
         link |= {name: float(values[i]) for name, values in numbers.items() if values[i] > 0}
         if "coulomb_friction" in link:
             link["slip_rate"] = options["slip_rate"]
@@ -172,9 +229,9 @@ def _payload(reader: Reader, robot: Robot, options: dict, key: str) -> dict:
     """The link's frame seen from the body that it is fixed in, whose node is its centre."""
     carried = reader.section(schema_robots.CARRIED, options["payload"], key)
     frame: Frame = robot.frame(carried["link"])
-    if frame.carrier < 0:
+    if frame.carrier < 0 and options["base"] == "fixed":
         raise reader.error(join(key, "link"), carried["link"], "a link that a joint moves")
-    joint = robot.joints[frame.carrier]
+    body, centre = _carrier(robot, frame)
     turn = frame.pose[:3, :3]
     inertia = carried["inertia"]
     if inertia == "uniform":
@@ -182,9 +239,9 @@ def _payload(reader: Reader, robot: Robot, options: dict, key: str) -> dict:
     return {
         "name": options["prefix"] + carried["name"],
         "type": "payload",
-        "body": options["prefix"] + joint.body,
+        "body": options["prefix"] + body,
         "mass": carried["mass"],
-        "origin": (frame.pose[:3, 3] - joint.inertial.centre).tolist(),
+        "origin": (frame.pose[:3, 3] - centre).tolist(),
         "centre": (turn @ carried["centre"]).tolist(),
         "inertia": _six(turn @ symmetric(six_of(inertia)) @ turn.T),
     }

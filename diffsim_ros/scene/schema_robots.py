@@ -20,6 +20,16 @@ PER_JOINT = "one for all, a list in the order of the tree, or {joint: number}"
 ROBOT: Section = {
     "urdf": Field("text", "file, relative to the scene", default=REQUIRED),
     "pose": Field("mapping", "of the base link: position, orientation or rotation", default={}),
+    "base": Field(
+        "choice",
+        "fixed: to the world; free: a body of its own, of the base link's name",
+        default="fixed",
+        choices=("fixed", "free"),
+    ),
+    "velocity": Field("vector3", "of a free base's origin at the start", "m/s", [0.0, 0.0, 0.0]),
+    "angular_velocity": Field(
+        "vector3", "of a free base at the start, world frame", "rad/s", [0.0, 0.0, 0.0]
+    ),
     "prefix": Field("text", "put before the names of its links and joints", default=""),
     "angles": Field("any", f"at the start [{UNITS['angles']}]: {PER_JOINT}"),
     "rates": Field("any", f"at the start [{UNITS['rates']}]: {PER_JOINT}"),
@@ -43,6 +53,9 @@ ROBOT: Section = {
         strict=True,
     ),
     "payload": Field("mapping", "what a link carries"),
+    "contact_spheres": Field(
+        "mapping", "link, fixed ones too -> its contact points: feet, fingertips", default={}
+    ),
     "meshes": Field(
         "choice",
         "whether files of meshes must exist",
@@ -77,8 +90,14 @@ CARRIED: Section = {
     "inertia": Field("inertia", "about its own centre, axes of the link", "kg m^2", REQUIRED),
 }
 
+SPHERES: Section = {
+    "radius": Field("number", "of the spheres", "m", REQUIRED, minimum=0),
+    "positions": Field("points", "their centres, frame of the link", "m", [[0.0, 0.0, 0.0]]),
+}
+
 TABLES: dict[str, Section] = {
     "robots.NAME": ROBOT,
     "robots.NAME.drive": DRIVE,
     "robots.NAME.payload": CARRIED,
+    "robots.NAME.contact_spheres.LINK": SPHERES,
 }

@@ -127,3 +127,87 @@ BAD = [
 def test_bad_robots_are_refused(change, message):
     with pytest.raises(InputError, match=message):
         scene(**change)
+
+
+def test_robots_have_reduced_coordinates_unless_asked():
+    chosen = scene(joint_stiffness=None)
+    kinds = {one["coordinates"] for one in chosen.description["links"]}
+    assert kinds == {"reduced"}
+    assert "elbow_joint.stiffness" not in {i.name for i in chosen.engine.parameters}
+    assert "elbow_joint.stiffness" in {i.name for i in scene().engine.parameters}
+    with pytest.raises(InputError, match=r"robots\.arm\.joint_stiffness.*hold exactly"):
+        scene(coordinates="reduced")
+
+
+def test_reduced_coordinates_fall_as_pinocchio_says():
+    """Orders 1 and 2 towards Pinocchio's articulated body algorithm; joints stay closed."""
+    pin = pytest.importorskip("pinocchio")
+    model = pin.buildModelFromUrdf(str(UR5))
+    data = model.createData()
+    q, v, h = Q.copy(), np.zeros(6), 1e-3
+
+    def f(q, v):
+        return pin.aba(model, data, q, v, np.zeros(6))
+
+    for _ in range(200):
+        a1 = f(q, v)
+        a2 = f(q + h / 2 * v, v + h / 2 * a1)
+        a3 = f(q + h / 2 * v + h * h / 4 * a1, v + h / 2 * a2)
+        a4 = f(q + h * v + h * h / 2 * a2, v + h * a3)
+        q, v = q + h * v + h * h / 6 * (a1 + a2 + a3), v + h / 6 * (a1 + 2 * a2 + 2 * a3 + a4)
+    for order, most in ((1, 2e-2), (2, 2e-4)):
+        errors = []
+        for step in (0.004, 0.002):
+            ours = scene(step, joint_stiffness=None)
+            ours.options.order = order
+            run = _engine.rollout(ours.engine, ours.engine.values, ours.steps, ours.options)
+            errors.append(np.abs(coordinates(ours, run)[-1] - q).max())
+            elbow = ours.engine.joint_motion("elbow_joint", ours.engine.values, run)
+            assert elbow["opening"].max() < 1e-14
+        assert errors[1] < most
+        assert errors[0] / errors[1] == pytest.approx(2**order, rel=0.1)
+
+
+def test_a_free_base_flies_and_lands_on_its_feet(tmp_path):
+    """Base, links and their contact points; the centre of mass falls as it must until then."""
+    base = """<link name="base"><inertial><origin xyz="0.02 0 0.05"/><mass value="2"/>
+      <inertia ixx="0.02" iyy="0.03" izz="0.025" ixy="0" ixz="0" iyz="0"/></inertial></link>"""
+    (tmp_path / "arm.urdf").write_text(ARM.replace('<link name="base"/>', base))
+    robot = {
+        "urdf": "arm.urdf", "base": "free", "angles": [0.2, 0.1, 0.3], "rates": 0.3,
+        "pose": {"position": [0, 0, 1.5], "rotation": [0.2, 0.4, 0.1]},
+        "velocity": [0.1, 0.2, 0.5], "angular_velocity": [0.3, -0.2, 0.1],
+        "contact_spheres": {
+            "base": {"radius": 0.05, "positions": [[0.1, 0.1, 0], [0.1, -0.1, 0], [-0.1, 0, 0]]},
+            "plate": {"radius": 0.05},
+            "l2": {"radius": 0.05},
+            "l3": {"radius": 0.05},
+        },
+    }  # fmt: skip
+    ground = {"against": "ground", "k_n": 1e4, "k_t": 1e3, "c_n": 0.2, "c_f": 0.6}
+    contact = [{"points": name} | ground for name in ("base", "l1", "l2", "l3")]
+    model = load_scene(
+        {"world": {"step": 0.002, "duration": 1.4}, "robots": {"arm": robot},
+         "sdfs": {"ground": {"plane": {}}}, "contact": contact},
+        base=tmp_path,
+    )  # fmt: skip
+    run = _engine.rollout(model.engine, model.engine.values, model.steps, model.options)
+    assert run.ok, run.message
+    mass = model.engine.masses(model.engine.values)
+    centre = np.einsum("n,fnk->fk", mass, run.position) / mass.sum()
+    velocity = np.einsum("n,nk->k", mass, run.velocity[0]) / mass.sum()
+    t = run.time[run.time < 0.4]
+    fallen = np.outer(t**2, [0, 0, -0.5 * 9.81])
+    assert np.abs(centre[: len(t)] - centre[0] - np.outer(t, velocity) - fallen).max() < 1e-4
+    assert 0.0 < run.position[-1, :, 2].min() and np.abs(run.velocity[-1]).max() < 5.0
+    opening = model.engine.joint_motion("j3", model.engine.values, run)["opening"]
+    assert opening.max() < 1e-14
+    with pytest.raises(InputError, match=r"robots\.arm\.base.*no mass and inertia"):
+        scene(base="free")
+
+
+def test_a_base_with_motion_must_be_free():
+    with pytest.raises(InputError, match=r"robots\.arm\.velocity.*base is fixed"):
+        scene(velocity=[0, 0, 1])
+    with pytest.raises(InputError, match=r"contact_spheres\.base_link.*moves"):
+        scene(contact_spheres={"base_link": {"radius": 0.1}})
