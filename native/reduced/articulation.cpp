@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "../rotation.hpp"
 #include "../scene.hpp"
 #include "start_coordinates.hpp"
 
@@ -22,6 +21,15 @@ std::vector<std::pair<StepKind, int>> steps_of(const JointKind& kind) {
   if (name == "universal") return {{StepKind::turn, 2}, {StepKind::turn, 0}};
   if (name == "ball") return {{StepKind::turns, 0}};
   return {};  // weld
+}
+
+// M <- M R_axis(q).
+void turn(Matrix3d& M, int axis, double q) {
+  const int i = (axis + 1) % 3, j = (axis + 2) % 3;
+  const double c = std::cos(q), s = std::sin(q);
+  const Vector3d first = M.col(i);
+  M.col(i) = c * first + s * M.col(j);
+  M.col(j) = c * M.col(j) - s * first;
 }
 
 }  // namespace
@@ -138,7 +146,7 @@ void Articulation::place(const VectorXd& p, State& s) const {
         v += rate * axis + w.cross(q * axis);
       } else {
         w += rate * axis;
-        M = M * exp_rotation(q * Vector3d::Unit(step.axis));
+        turn(M, step.axis, q);
       }
     }
     s.R[link.frame] = M * at[1].axes.transpose();
@@ -185,7 +193,7 @@ void Articulation::screws(const VectorXd& p, const State& s, const Vector3d& ori
         x += q * axis;
       } else {
         S[k].col(0) << axis, x.cross(axis);
-        M = M * exp_rotation(q * Vector3d::Unit(step.axis));
+        turn(M, step.axis, q);
       }
       rate[k] = S[k].col(0) * s.qdot[first_[k]];
     }
