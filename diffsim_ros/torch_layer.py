@@ -146,7 +146,7 @@ class _Places:
 
     def __init__(self, scene: _engine.Scene) -> None:
         bodies = sorted((*scene.nodes_of(b), scene.dof_offset(b)) for b in scene.body_names)
-        ends = [dof for _, _, dof in bodies[1:]] + [scene.ndof]
+        ends = [dof for _, _, dof in bodies[1:]] + [scene.body_ndof]
         self.ndof = scene.ndof
         first, frames = [], []
         for (node, count, dof), end in zip(bodies, ends, strict=True):

@@ -42,6 +42,7 @@ void Scene::add_body(std::unique_ptr<Body> body) {
   }
   for (const NodeMass& m : body->masses()) masses_.push_back(m);
   body_nodes_ = next_node();
+  body_ndof_ = ndof_;
   if (body->driven()) driven_.push_back(body.get());
   bodies_.push_back(std::move(body));
 }

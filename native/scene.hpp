@@ -58,6 +58,7 @@ class Scene {
   const ReducedPattern& reduced() const { return reduced_; }
   /// Number of nodes that are bodies'; those of joint coordinates come behind.
   int body_nodes() const { return body_nodes_; }
+  int body_ndof() const { return body_ndof_; }                        // theirs
   const BlockPattern& past_pattern() const { return past_pattern_; }  // of dr/d(past states)
   const std::shared_ptr<const LinearPattern>& linear_pattern() const { return linear_; }
   const VectorXd& residual_scale() const { return scale_; }  // 1, or 1/radius for torques
@@ -106,7 +107,7 @@ class Scene {
   std::shared_ptr<const LinearPattern> linear_;
   VectorXd scale_;
   std::vector<NodeMass> masses_;  // per node
-  int ndof_ = 0, frames_ = 0, body_nodes_ = 0, p_gravity_ = 0, stick_count_ = 0;
+  int ndof_ = 0, frames_ = 0, body_nodes_ = 0, body_ndof_ = 0, p_gravity_ = 0, stick_count_ = 0;
   bool joins_ = false, final_ = false;
 };
 

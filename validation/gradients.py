@@ -116,7 +116,7 @@ def node_dofs(scene: _engine.Scene) -> tuple[np.ndarray, np.ndarray]:
     """(first degree of freedom, whether it turns) of each node."""
     dofs: list[int] = []
     frame: list[bool] = []
-    ends = [scene.dof_offset(name) for name in scene.body_names[1:]] + [scene.ndof]
+    ends = [scene.dof_offset(name) for name in scene.body_names[1:]] + [scene.body_ndof]
     for name, end in zip(scene.body_names, ends, strict=True):
         begin, count = scene.dof_offset(name), scene.nodes_of(name)[1]
         size = (end - begin) // count

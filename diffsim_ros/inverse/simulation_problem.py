@@ -395,7 +395,7 @@ class SimulationProblem:
 def body_slots(scene: Any) -> Mapping[str, BodySlot]:
     """Where every body of an engine scene stands in a rollout."""
     names = list(scene.body_names)
-    offsets = [int(scene.dof_offset(name)) for name in names] + [int(scene.ndof)]
+    offsets = [int(scene.dof_offset(name)) for name in names] + [int(scene.body_ndof)]
     slots = {}
     for name, dof, end in zip(names, offsets[:-1], offsets[1:], strict=True):
         first, count = scene.nodes_of(name)

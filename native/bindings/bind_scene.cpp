@@ -225,6 +225,8 @@ void bind_scene(py::module_& m) {
                                if (!s.nodes().empty()) s.finalize();
                                return s.ndof();
                              })
+      .def_property_readonly("body_ndof", &Scene::body_ndof,
+                             "Degrees of freedom of bodies; those of joint coordinates follow.")
       .def(
           "dof_offset",
           [](const Scene& s, const std::string& body) {

@@ -32,7 +32,7 @@ class FakeScene:
 
     parameters = tuple(SimpleNamespace(name=n, unit="m") for n in NAMES)
     body_names = ("ball", "cube")
-    ndof = 9
+    ndof = body_ndof = 9
 
     @property
     def values(self):
