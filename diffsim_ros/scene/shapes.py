@@ -126,6 +126,14 @@ def torque_radius(inertia: Array, mass: float) -> float:
     return math.sqrt(float(np.sum(inertia[:3])) / (1.2 * mass))
 
 
+def inertia_box(inertia: Array, mass: float) -> tuple[Array, Array]:
+    """Edges (3,) [m] of the uniform box with this inertia (6,) [kg m^2], and its axes (3, 3)."""
+    moments, axes = np.linalg.eigh(symmetric(inertia))
+    axes[:, 2] *= np.linalg.det(axes)  # right-handed
+    squares = 6.0 * (moments.sum() - 2.0 * moments) / mass
+    return np.sqrt(np.maximum(squares, 1e-3 * squares.max())), axes
+
+
 def corner_contact_spheres(size: Array, radius: float, scale: float) -> ContactSpheres:
     """Eight corner spheres, inset so that they touch the three faces of the nominal box."""
     sign = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))

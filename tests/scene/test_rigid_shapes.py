@@ -1,9 +1,11 @@
 """Rigid cylinders and capsules: inertia, contact with closed forms, derivatives, pictures."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from diffsim_ros import _engine, meshes
 from diffsim_ros.errors import InputError
@@ -189,3 +191,18 @@ def test_wrong_shapes_are_named(shape, spheres, key, hint):
         resolve(scene(shape, contact_spheres=spheres), "x.yaml")
     text = str(caught.value)
     assert text.startswith(f"x.yaml: bodies.roll.{key}: got ") and hint in text
+
+
+def test_a_body_without_a_shape_is_drawn_as_the_box_of_its_inertia():
+    edges, turn = np.array([0.1, 0.3, 0.2]), Rotation.from_rotvec([0.3, -0.2, 0.5]).as_matrix()
+    moments = 2.0 * ((edges**2).sum() - edges**2) / 12
+    inertia = turn @ np.diag(moments) @ turn.T
+    six = inertia[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
+    found, axes = shapes.inertia_box(six, 2.0)
+    assert np.sort(found) == pytest.approx(np.sort(edges), rel=1e-12)
+    assert axes @ np.diag(found**2) @ axes.T == pytest.approx(turn @ np.diag(edges**2) @ turn.T)
+    body = {"mass": 2.0, "inertia": six.tolist(), "pose": {"position": [0, 0, 1]}}
+    info = load_scene({"bodies": {"link": body}}, base=Path(".")).bodies["link"]
+    assert info.kind == "mesh" and info.vertices.shape == (8, 3)
+    corner = np.abs(info.vertices @ turn).max(axis=0) * 2
+    assert corner == pytest.approx(edges, rel=1e-9)

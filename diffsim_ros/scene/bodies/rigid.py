@@ -8,6 +8,7 @@ import numpy as np
 
 from diffsim_ros.fields import Reader
 from diffsim_ros.scene import shapes
+from diffsim_ros.scene.bodies.body import BodyInfo
 from diffsim_ros.scene.bodies.lumped import LumpedBody
 from diffsim_ros.scene.part import part
 from diffsim_ros.scene.parts import Parts
@@ -65,6 +66,17 @@ class RigidBody(LumpedBody):
             radius=self.form.reach if self.form else shapes.torque_radius(inertia, mass),
         )
         self.add_contact_spheres(scene)
+
+    def info(self) -> BodyInfo:
+        """For pictures: without a shape the box of the same mass and inertia."""
+        if self.form:
+            return super().info()
+        size, turn = shapes.inertia_box(self.total_inertia(), self.total_mass())
+        vertices, triangles = rigid_shape({"box": {"size": size.tolist()}}, about_mass=True).mesh
+        vertices = np.asarray(vertices) @ turn.T
+        around = 2 * np.abs(vertices).max(axis=0)
+        colour = tuple(self.colour)
+        return BodyInfo(self.name, "mesh", tuple(around.tolist()), colour, vertices, triangles)
 
     def mass_targets(self, entries: Entries, more: dict[str, float]) -> dict[str, Target]:
         if self.inertia == "uniform":
