@@ -202,7 +202,9 @@ def test_a_body_without_a_shape_is_drawn_as_the_box_of_its_inertia():
     assert np.sort(found) == pytest.approx(np.sort(edges), rel=1e-12)
     assert axes @ np.diag(found**2) @ axes.T == pytest.approx(turn @ np.diag(edges**2) @ turn.T)
     body = {"mass": 2.0, "inertia": six.tolist(), "pose": {"position": [0, 0, 1]}}
-    info = load_scene({"bodies": {"link": body}}, base=Path(".")).bodies["link"]
+    world = {"step": 0.001, "duration": 0.01}
+    model = load_scene({"world": world, "bodies": {"link": body}}, base=Path("."))
+    info = model.bodies["link"]
     assert info.kind == "mesh" and info.vertices.shape == (8, 3)
     corner = np.abs(info.vertices @ turn).max(axis=0) * 2
     assert corner == pytest.approx(edges, rel=1e-9)
