@@ -13,6 +13,7 @@ class WrenchAt {
       : scene_(scene), spec_(spec), part_(part), of_node_(scene.nodes().size(), -1) {
     Vector3d about = Vector3d::Zero();
     for (int node : spec.nodes) about += s.c.col(node) / static_cast<double>(spec.nodes.size());
+    if (in_first()) about = s.c.col(spec.nodes[0]);
     const Node& first = scene.nodes()[spec.nodes[0]];
     if (first.kind == NodeKind::frame && spec.point) rho_ = s.R[first.frame] * spec.point(p);
     for (std::size_t i = 0; i < spec.nodes.size(); ++i) {
@@ -71,21 +72,22 @@ class WrenchAt {
     for (int node : spec_.nodes) {
       total -= spec_.sign * r.segment<3>(scene_.nodes()[node].dof);
     }
-    const int dof = scene_.nodes()[spec_.nodes[0]].dof;
-    if (single()) {
-      if (!rho_.isZero(0)) by.add_x(0, dof + 3, Matrix3d(-skew(total) * skew(rho_)));
-      if (spec_.add_point) spec_.add_point(s, p, skew(total), by);
-      return;
+    const int dof = scene_.nodes()[spec_.nodes[0]].dof,
+              count = static_cast<int>(spec_.nodes.size());
+    for (int i = 0; i < count; ++i) {
+      const int at = scene_.nodes()[spec_.nodes[i]].dof;
+      const double share = !in_first() ? 1. / count : i == 0 ? 1 : 0;  // of o
+      if (count > 1) {
+        by.add_x(0, at, Matrix3d(share * skew(total) + spec_.sign * skew(r.segment<3>(at))));
+      }
     }
-    const Matrix3d mean = skew(total) / static_cast<double>(spec_.nodes.size());
-    for (int node : spec_.nodes) {
-      const int at = scene_.nodes()[node].dof;
-      by.add_x(0, at, Matrix3d(mean + spec_.sign * skew(r.segment<3>(at))));
-    }
+    if (!in_first()) return;
+    if (!rho_.isZero(0)) by.add_x(0, dof + 3, Matrix3d(-skew(total) * skew(rho_)));
+    if (spec_.add_point) spec_.add_point(s, p, skew(total), by);
   }
 
  private:
-  bool single() const { return spec_.nodes.size() == 1; }
+  bool in_first() const { return spec_.nodes.size() == 1 || spec_.point; }
 
   const Scene& scene_;
   const WrenchSpec& spec_;
@@ -95,6 +97,14 @@ class WrenchAt {
   Vector3d rho_ = Vector3d::Zero();
 };
 
+// Where the motion begins there is no rate of momentum yet.
+void add_elements(const WrenchSpec& spec, const Window& window, const VectorXd& p,
+                  const Assembly& out) {
+  for (const Element* e : spec.elements) {
+    if (window.at[1] || !e->has_momentum()) e->add(window, p, out);
+  }
+}
+
 void evaluate(const Scene& scene, const WrenchSpec& spec, WrenchPart part, const Window& window,
               VectorXd p, double* y, OutputJacobian* by) {
   for (int i : spec.absent) p[i] = 0;
@@ -103,7 +113,7 @@ void evaluate(const Scene& scene, const WrenchSpec& spec, WrenchPart part, const
   Assembly out;
   out.r = &r;
   if (!by) {
-    for (const Element* e : spec.elements) e->add(window, p, out);
+    add_elements(spec, window, p, out);
     Vector3d::Map(y) = at.value(r);
     return;
   }
@@ -116,7 +126,7 @@ void evaluate(const Scene& scene, const WrenchSpec& spec, WrenchPart part, const
   out.K = &K;
   out.B = &B;
   out.columns = &columns;
-  for (const Element* e : spec.elements) e->add(window, p, out);
+  add_elements(spec, window, p, out);
   Vector3d::Map(y) = at.value(r);
   at.each_block(K, [&](int dof, const MatrixXd& J) { by->add_x(0, dof, J); });
   at.each_block(B, [&](int dof, const MatrixXd& J) { by->add_v(0, dof, J); });

@@ -266,6 +266,17 @@ CoordinateFreedom Articulation::freedom(const Joint& joint, const std::vector<No
   return {};
 }
 
+std::vector<int> Articulation::carried_by(const Joint& joint) const {
+  std::vector<int> nodes;
+  std::vector<bool> behind(links_.size(), false);
+  for (std::size_t l = 0; l < links_.size(); ++l) {
+    const int carrier = links_[l].carrier_link;
+    behind[l] = links_[l].joint == &joint || (carrier >= 0 && behind[carrier]);
+    if (behind[l]) nodes.push_back(links_[l].node);
+  }
+  return nodes;
+}
+
 void Articulation::set_scale(const Scene& scene, VectorXd& scale) const {
   for (const Link& link : links_) {
     const double per_radius = scale[scene.nodes()[link.node].dof + 3];

@@ -66,6 +66,8 @@ class Articulation {
                          const std::vector<int>& column_of, MatrixXd& X, MatrixXd& V) const;
   /// Where the coordinate stands that motors and limits of a joint act on, if it has one.
   CoordinateFreedom freedom(const Joint& joint, const std::vector<Node>& nodes) const;
+  /// Nodes of the bodies behind a joint, its own body b first.
+  std::vector<int> carried_by(const Joint& joint) const;
   /// Residual scale of the coordinates (Scene::residual_scale).
   void set_scale(const Scene& scene, VectorXd& scale) const;
   /// Name of a coordinate: joint and number.
