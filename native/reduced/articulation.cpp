@@ -182,17 +182,19 @@ void Articulation::screws(const VectorXd& p, const State& s, const Vector3d& ori
     for (int k = link.first; k < link.last; ++k) {
       const Step& step = steps_[k];
       if (step.kind == StepKind::turns) {
-        S[k] << M, skew(x) * M;
+        S[k].topRows<3>() = M;
+        S[k].bottomRows<3>().noalias() = skew(x) * M;
         rate[k] = S[k] * s.w[first_[k]];
         continue;
       }
       const Vector3d axis = M.col(step.axis);
       const double q = s.q[first_[k]];
       if (step.kind == StepKind::slide) {
-        S[k].col(0) << Vector3d::Zero(), axis;
+        S[k].col(0).tail<3>() = axis;
         x += q * axis;
       } else {
-        S[k].col(0) << axis, x.cross(axis);
+        S[k].col(0).head<3>() = axis;
+        S[k].col(0).tail<3>() = x.cross(axis);
         turn(M, step.axis, q);
       }
       rate[k] = S[k].col(0) * s.qdot[first_[k]];

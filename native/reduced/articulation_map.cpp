@@ -106,7 +106,8 @@ void ArticulationMap::spread(MatrixXd& rows) const {
     for (std::size_t l = 0; l < links_.size(); ++l) {
       auto own = rows.col(c).segment<6>((*nodes_)[at_->links()[l].node].dof);
       const Vector3d w = xi[l].head<3>();
-      own << xi[l].tail<3>() + w.cross(links_[l].arm), w;
+      own.head<3>() = xi[l].tail<3>() + w.cross(links_[l].arm);
+      own.tail<3>() = w;
     }
   }
 }
@@ -136,8 +137,10 @@ void ArticulationMap::expand(const PlaceTwists& twists, const MatrixXd& place, M
       const Vector3d moved = xi[l].tail<3>() + turn.cross(arm);
       const Vector6 change = link.step >= 0 ? dV[link.step] : Vector6(Vector6::Zero());
       const Vector3d w = change.head<3>();
-      X.col(c).segment<6>(dof) << moved, turn;
-      V.col(c).segment<6>(dof) << change.tail<3>() + w.cross(arm) + links_[l].w.cross(moved), w;
+      X.col(c).segment<3>(dof) = moved;
+      X.col(c).segment<3>(dof + 3) = turn;
+      V.col(c).segment<3>(dof) = change.tail<3>() + w.cross(arm) + links_[l].w.cross(moved);
+      V.col(c).segment<3>(dof + 3) = w;
     }
   }
 }
@@ -152,7 +155,8 @@ VectorXd ArticulationMap::pull(const PlaceTwists& twists, MatrixXd& x, MatrixXd&
     auto gx = x.col(0).segment<6>(dof), gv = v.col(0).segment<6>(dof);
     const Vector3d& arm = links_[l].arm;
     const Vector3d by_v = gv.head<3>(), moved = gx.head<3>() + by_v.cross(links_[l].w);
-    xi[l] << gx.tail<3>() + arm.cross(moved), moved;
+    xi[l].head<3>() = gx.tail<3>() + arm.cross(moved);
+    xi[l].tail<3>() = moved;
     if (link.step >= 0) {
       dV[link.step].head<3>() += gv.tail<3>() + arm.cross(by_v);
       dV[link.step].tail<3>() += by_v;

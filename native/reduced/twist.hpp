@@ -8,7 +8,8 @@ namespace diffsim {
 /// A turn about an axis through a place, and a slide.
 inline Vector6 twist(const Vector3d& turn, const Vector3d& through, const Vector3d& slide) {
   Vector6 s;
-  s << turn, through.cross(turn) + slide;
+  s.head<3>() = turn;
+  s.tail<3>() = through.cross(turn) + slide;
   return s;
 }
 
@@ -16,7 +17,8 @@ inline Vector6 twist(const Vector3d& turn, const Vector3d& through, const Vector
 inline Vector6 cross(const Vector6& a, const Vector6& b) {
   const Vector3d w = a.head<3>(), v = a.tail<3>(), bw = b.head<3>(), bv = b.tail<3>();
   Vector6 c;
-  c << w.cross(bw), w.cross(bv) + v.cross(bw);
+  c.head<3>() = w.cross(bw);
+  c.tail<3>() = w.cross(bv) + v.cross(bw);
   return c;
 }
 
@@ -24,7 +26,8 @@ inline Vector6 cross(const Vector6& a, const Vector6& b) {
 inline Vector6 cross_force(const Vector6& a, const Vector6& F) {
   const Vector3d w = a.head<3>(), v = a.tail<3>(), n = F.head<3>(), f = F.tail<3>();
   Vector6 c;
-  c << w.cross(n) + v.cross(f), w.cross(f);
+  c.head<3>() = w.cross(n) + v.cross(f);
+  c.tail<3>() = w.cross(f);
   return c;
 }
 
