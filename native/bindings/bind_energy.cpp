@@ -24,7 +24,7 @@ Frames::Frames(const Scene& scene, const std::string& place, const py::object& r
   }
 }
 
-State Frames::at(py::ssize_t frame) const {
+State Frames::at(py::ssize_t frame, const VectorXd& p) const {
   State s = make_state(scene_.nodes());
   for (py::ssize_t i = 0; i < static_cast<py::ssize_t>(scene_.body_nodes()); ++i) {
     s.c.col(i) = Vector3d::Map(x_.data(frame, i));
@@ -34,6 +34,7 @@ State Frames::at(py::ssize_t frame) const {
     s.R[f] = Eigen::Quaterniond(Eigen::Vector4d::Map(q_.data(frame, i))).toRotationMatrix();
     s.w[f] = Vector3d::Map(w_.data(frame, i));
   }
+  if (scene_.articulation()) scene_.articulation()->read(p, s);
   return s;
 }
 
@@ -51,7 +52,7 @@ py::dict energies(Scene& scene, const py::object& rollout, const std::optional<V
                                                             {"contact", &Energy::contact}};
   MatrixXd found(6, frames.count());
   for (py::ssize_t i = 0; i < frames.count(); ++i) {
-    const State s = frames.at(i);
+    const State s = frames.at(i, p);
     Energy energy;
     for (const auto& e : scene.elements()) e->add_energy(s, p, energy);
     found(5, i) = 0;

@@ -24,7 +24,7 @@ py::dict joint_motion(const Scene& scene, const std::string& name, const VectorX
   Array by_pose({frames, Index{12}}), rate_by_pose({frames, Index{12}});
   const bool moves = joint.kind().coordinate != JointKind::Coordinate::none;
   for (Index i = 0; i < frames; ++i) {
-    const State state = motion.at(i);
+    const State state = motion.at(i, p);
     const JointReport at = joint.report(state, p);
     coordinate.mutable_at(i) = at.q;
     rate.mutable_at(i) = at.rate;
@@ -59,10 +59,11 @@ void make_joint(Scene& scene, const std::string& name, const std::string& kind,
                 const std::optional<double>& stiffness, const std::optional<double>& damping,
                 const std::optional<double>& rotational_stiffness,
                 const std::optional<double>& rotational_damping, double friction_damping,
-                double coordinate, bool reduced) {
+                double coordinate, bool reduced, const std::string& mimic, double ratio,
+                double shift) {
   add_joint(scene, name,
             {kind, a, b, position, axis, second_axis, stiffness, damping, rotational_stiffness,
-             rotational_damping, friction_damping, coordinate, reduced});
+             rotational_damping, friction_damping, coordinate, mimic, ratio, shift, reduced});
 }
 
 }  // namespace
@@ -76,12 +77,15 @@ void bind_joint(py::class_<Scene>& scene) {
           py::arg("stiffness") = py::none(), py::arg("damping") = py::none(),
           py::arg("rotational_stiffness") = py::none(), py::arg("rotational_damping") = py::none(),
           py::arg("friction_damping") = 0., py::arg("coordinate") = 0., py::arg("reduced") = false,
+          py::arg("mimic") = "", py::arg("ratio") = 1., py::arg("shift") = 0.,
           "ball, hinge, slider, weld, planar or universal by penalty, between two bodies or one "
           "and the world \"\"; position and axes in the world, at the scene's start pose. Defaults "
           "of stiffness and damping follow from the bodies' masses (engine.md). coordinate: "
           "the "
           "angle or displacement [rad or m] that the start pose has. reduced: body_b is carried by "
-          "the joint's coordinates, exactly; such joints form trees.")
+          "the joint's coordinates, exactly; such joints form trees. "
+          "mimic: another reduced hinge or slider that this one follows, q = ratio q_mimic + "
+          "shift.")
       .def(
           "add_motor",
           [](Scene& s, const std::string& name, const std::string& joint, const std::string& kind,

@@ -13,7 +13,8 @@ class Frames {
   /// Of a rollout, or of anything with its arrays; refuses one of another scene in `place`'s name.
   Frames(const Scene& scene, const std::string& place, const pybind11::object& rollout);
   pybind11::ssize_t count() const { return count_; }
-  State at(pybind11::ssize_t frame) const;
+  /// p: where joints in reduced coordinates are in their bodies.
+  State at(pybind11::ssize_t frame, const VectorXd& p) const;
 
  private:
   using Array = pybind11::array_t<double, pybind11::array::c_style | pybind11::array::forcecast>;

@@ -5,7 +5,7 @@
 namespace diffsim {
 
 double Armature::rate(const State& s, const VectorXd& p) const {
-  return joint_->reduced() ? s.qdot[joint_->freedom().first] : joint_->coordinate(s, p).rate;
+  return joint_->reduced() ? joint_->freedom().rate(s) : joint_->coordinate(s, p).rate;
 }
 
 void Armature::add(const Window& window, const VectorXd& p, const Assembly& out) const {
@@ -51,7 +51,7 @@ void Armature::add_energy_slopes(const State& s, const VectorXd& p, OutputJacobi
   if (joint_->reduced()) {
     const double rate = this->rate(s, p);
     by.add_v(Energy::kKinetic, joint_->freedom().dof,
-             Eigen::Matrix<double, 1, 1>(p[inertia_] * rate));
+             Eigen::Matrix<double, 1, 1>(p[inertia_] * rate * joint_->freedom().ratio));
     by.add_p(Energy::kKinetic, inertia_, rate * rate / 2);
     return;
   }
@@ -71,7 +71,8 @@ void Armature::add_history(const Window& window, int k, const VectorXd& p, Block
                            BlockMatrix& B) const {
   if (joint_->reduced()) {
     const CoordinateFreedom& at = joint_->freedom();
-    B.block(at.node)[at.offset * (at.size + 1)] += p[inertia_] * window.scheme.rate[k];
+    const double inertia = at.ratio * at.ratio * p[inertia_];
+    B.block(at.node)[at.offset * (at.size + 1)] += inertia * window.scheme.rate[k];
     return;
   }
   const JointCoordinate now = joint_->coordinate(window.now(), p);

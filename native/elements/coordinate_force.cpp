@@ -17,8 +17,8 @@ void CoordinateForce::add(const Window& window, const VectorXd& p, const Assembl
 JointCoordinate CoordinateForce::coordinate(const State& s, const VectorXd& p) const {
   if (!joint_->reduced()) return joint_->coordinate(s, p);
   JointCoordinate at;
-  at.q = s.q[joint_->freedom().first];
-  at.rate = s.qdot[joint_->freedom().first];
+  at.q = joint_->freedom().q(s);
+  at.rate = joint_->freedom().rate(s);
   return at;
 }
 
@@ -45,9 +45,9 @@ void CoordinateForce::list_outputs(const Scene&, OutputList& to) const {
          *y = f.value;
          if (!by) return;
          if (joint_->reduced()) {
-           const int dof = joint_->freedom().dof;
-           by->add_x(0, dof, Eigen::Matrix<double, 1, 1>(f.by_q));
-           by->add_v(0, dof, Eigen::Matrix<double, 1, 1>(f.by_rate));
+           const CoordinateFreedom& on = joint_->freedom();
+           by->add_x(0, on.dof, Eigen::Matrix<double, 1, 1>(on.ratio * f.by_q));
+           by->add_v(0, on.dof, Eigen::Matrix<double, 1, 1>(on.ratio * f.by_rate));
            for (const auto& [parameter, slope] : of) by->add_p(0, parameter, slope);
            return;
          }

@@ -48,7 +48,7 @@ int Joint::pairs(const JointPose& j, const Values& v, Pair out[3]) const {
 
 void Joint::add(const Window& window, const VectorXd& p, const Assembly& out) const {
   if (acts_on_freedom()) {
-    const double rate = window.now().qdot[freedom_.first], c = p[params_.friction_damping];
+    const double rate = freedom_.rate(window.now()), c = p[params_.friction_damping];
     add_freedom_force(freedom_, -c * rate, 0, -c, out);
     if (out.columns) add_freedom_column(freedom_, -rate, params_.friction_damping, *out.columns);
     return;

@@ -99,6 +99,13 @@ class Joint : public Element {
   }
   const CoordinateFreedom& freedom() const { return freedom_; }
   void set_freedom(const CoordinateFreedom& freedom) { freedom_ = freedom; }
+  /// Another joint in reduced coordinates whose coordinate this one's follows; null: none.
+  struct Mimic {
+    const Joint* joint = nullptr;
+    double ratio = 1, shift = 0;
+  };
+  const Mimic& mimic() const { return mimic_; }
+  void set_mimic(const Mimic& mimic) { mimic_ = mimic; }
   /// Where the joint is in both bodies: its parameters' twelve numbers are the file's position,
   /// moved in both bodies alike, an anchor in each, and a rotation vector of the axes in both.
   std::array<JointPlace, 2> place(const VectorXd& p) const;
@@ -133,6 +140,7 @@ class Joint : public Element {
   JointStart start_;
   JointParameters params_;
   CoordinateFreedom freedom_;
+  Mimic mimic_;
 };
 
 struct JointSpec {
@@ -141,8 +149,10 @@ struct JointSpec {
   std::optional<Vector3d> second_axis;  // universal: fixed in b, perpendicular to axis
   std::optional<double> stiffness, damping, rotational_stiffness, rotational_damping;
   double friction_damping = 0;
-  double coordinate = 0;  // angle or displacement that the start pose has
-  bool reduced = false;   // body b is carried by the joint's coordinates (reduced/articulation.hpp)
+  double coordinate = 0;        // angle or displacement that the start pose has
+  std::string mimic = {};       // reduced: another joint whose coordinate this one's follows,
+  double ratio = 1, shift = 0;  // ratio times it plus shift [rad or m]
+  bool reduced = false;  // body b is carried by the joint's coordinates (reduced/articulation.hpp)
 };
 
 /// Defaults, evaluated once and written as parameters (m: the larger of the two masses, m_r the

@@ -127,6 +127,25 @@ void check_reduced(const Scene& scene, const std::string& place, const JointSpec
   }
 }
 
+Joint::Mimic mimic_of(const Scene& scene, const std::string& place, const JointKind& kind,
+                      const JointSpec& spec) {
+  const std::string key = place + ": mimic";
+  const Joint& other = joint_named(scene, key, spec.mimic);
+  const auto one = [](const JointKind& k) {
+    return k.coordinate != Coordinate::none && k.pairs != Pairs::none && k.translation.beta != 1;
+  };
+  if (!spec.reduced || !other.reduced() || !one(kind) || !one(other.kind())) {
+    refuse(key, "is for hinges and sliders in reduced coordinates", "'" + spec.mimic + "'");
+  }
+  if (other.mimic().joint) {
+    refuse(key, "must be a joint that follows no other itself", "'" + spec.mimic + "'");
+  }
+  if (!std::isfinite(spec.ratio) || spec.ratio == 0 || !std::isfinite(spec.shift)) {
+    refuse(key, "ratio must be finite and not zero, shift finite", spec.ratio);
+  }
+  return {&other, spec.ratio, spec.shift};
+}
+
 JointParameters parameters(ParameterTable& table, const std::string& name, const std::string& place,
                            const JointKind& kind, const JointSpec& spec, const JointEnd end[2],
                            double arm) {
@@ -215,6 +234,7 @@ void add_joint(Scene& scene, const std::string& name, const JointSpec& spec) {
         scene.table().add3(name + ".axis_rotation", "rad", Vector3d::Zero(), false);
   }
   auto joint = std::make_unique<Joint>(name, kind, nodes, start, params);
+  if (!spec.mimic.empty()) joint->set_mimic(mimic_of(scene, place, kind, spec));
   if (spec.reduced) scene.add_reduced(joint.get());
   scene.add_element(std::move(joint));
 }

@@ -147,18 +147,18 @@ CoordinateSlopes joint_displacement_place(const JointPose& j, int column) {
 
 void add_freedom_force(const CoordinateFreedom& at, double phi, double by_q, double by_rate,
                        const Assembly& out) {
-  (*out.r)[at.dof] -= phi;
+  (*out.r)[at.dof] -= at.ratio * phi;
   if (!out.K) return;
   const int diagonal = at.offset * (at.size + 1);
-  out.K->block(at.node)[diagonal] -= by_q;
-  out.B->block(at.node)[diagonal] -= by_rate;
+  out.K->block(at.node)[diagonal] -= at.ratio * at.ratio * by_q;
+  out.B->block(at.node)[diagonal] -= at.ratio * at.ratio * by_rate;
 }
 
 void add_freedom_column(const CoordinateFreedom& at, double dphi, int parameter,
                         ParameterColumns& out) {
   // Entries have three rows, of which here the last one counts.
   const int column = out.column(parameter);
-  if (column >= 0) out.add(at.dof - 2, column, Vector3d(0, 0, -dphi));
+  if (column >= 0) out.add(at.dof - 2, column, Vector3d(0, 0, -at.ratio * dphi));
 }
 
 void add_coordinate_force(const NodePair& nodes, const JointCoordinate& at, double phi, double by_q,

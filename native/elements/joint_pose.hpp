@@ -74,6 +74,9 @@ CoordinateSlopes joint_displacement_place(const JointPose& j, int column = 2);
 struct CoordinateFreedom {
   int node = -1, size = 0, offset = 0;  // node -1: it follows from the poses of both bodies
   int dof = 0, first = 0;               // in the motion, in State::q
+  double ratio = 1, shift = 0;          // of one that follows another: q = ratio q_other + shift
+  double q(const State& s) const { return ratio * s.q[first] + shift; }
+  double rate(const State& s) const { return ratio * s.qdot[first]; }
 };
 
 /// Adds a generalized force phi on such a coordinate to r and, when asked, K and B.

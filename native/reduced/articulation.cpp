@@ -55,6 +55,7 @@ Articulation::Articulation(const std::vector<const Joint*>& joints, std::vector<
     left = later;
   }
   add_nodes(groups, nodes, ndof, frames);
+  follow_others();
 }
 
 int Articulation::base_step(int node, const std::vector<Node>& nodes) {
@@ -75,12 +76,17 @@ void Articulation::add_joint(const Joint& joint, const std::vector<Node>& nodes,
   const int carrier = base_step(a, nodes), first = static_cast<int>(steps_.size());
   Link link{b, nodes[b].frame, a, a < 0 ? -1 : link_of_[a], carrier, first, first, carrier, &joint};
   const auto kinds = steps_of(joint.kind());
-  const int count = static_cast<int>(kinds.size());
-  if (count > 0) {
+  if (joint.mimic().joint) {  // whose coordinate it has, see follow_others()
+    steps_.push_back({kinds[0].first, carrier, kinds[0].second, -1, 0, -1});
+    steps_.back().ratio = joint.mimic().ratio;
+    steps_.back().shift = joint.mimic().shift;
+    first_.push_back(-1);
+    link.step = first;
+  } else if (!kinds.empty()) {
+    const int count = static_cast<int>(kinds.size());
     const bool turns = kinds[0].first == StepKind::turns;
-    const bool follows = carrier >= 0 && steps_[carrier].base < 0;
     // Coordinates along a branch of the tree stand together, as a dense block.
-    int group = follows ? steps_[carrier].node : -1;
+    int group = carrier >= 0 && steps_[carrier].base < 0 ? steps_[carrier].node : -1;
     if (group < 0 || turns || groups[group].turns || groups[group].last != carrier ||
         groups[group].count + count > kMostTogether) {
       group = static_cast<int>(groups.size());
@@ -117,11 +123,26 @@ void Articulation::add_nodes(const std::vector<Group>& groups, std::vector<Node>
   }
   for (std::size_t k = 0; k < steps_.size(); ++k) {
     Step& step = steps_[k];
-    if (step.base >= 0) continue;
+    if (step.base >= 0 || step.node < 0) continue;
     step.node += before;
     const Node& node = nodes[step.node];
     step.dof = node.dof + step.offset;
     first_[k] = node.turns() ? node.frame : node.first + step.offset;
+  }
+}
+
+void Articulation::follow_others() {
+  for (const Link& link : links_) {
+    if (!link.joint->mimic().joint) continue;
+    for (const Link& other : links_) {
+      if (other.joint != link.joint->mimic().joint) continue;
+      Step& step = steps_[link.first];
+      const Step& of = steps_[other.first];
+      step.node = of.node;
+      step.offset = of.offset;
+      step.dof = of.dof;
+      first_[link.first] = first_[other.first];
+    }
   }
 }
 
@@ -140,7 +161,8 @@ void Articulation::place(const VectorXd& p, State& s) const {
         continue;
       }
       const Vector3d axis = M.col(step.axis);
-      const double q = s.q[first_[k]], rate = s.qdot[first_[k]];
+      const double q = step.ratio * s.q[first_[k]] + step.shift;
+      const double rate = step.ratio * s.qdot[first_[k]];
       if (step.kind == StepKind::slide) {
         x += q * axis;
         v += rate * axis + w.cross(q * axis);
@@ -188,13 +210,13 @@ void Articulation::screws(const VectorXd& p, const State& s, const Vector3d& ori
         continue;
       }
       const Vector3d axis = M.col(step.axis);
-      const double q = s.q[first_[k]];
+      const double q = step.ratio * s.q[first_[k]] + step.shift;
       if (step.kind == StepKind::slide) {
-        S[k].col(0).tail<3>() = axis;
+        S[k].col(0).tail<3>() = step.ratio * axis;
         x += q * axis;
       } else {
-        S[k].col(0).head<3>() = axis;
-        S[k].col(0).tail<3>() = x.cross(axis);
+        S[k].col(0).head<3>() = step.ratio * axis;
+        S[k].col(0).tail<3>() = step.ratio * x.cross(axis);
         turn(M, step.axis, q);
       }
       rate[k] = S[k].col(0) * s.qdot[first_[k]];
@@ -202,9 +224,9 @@ void Articulation::screws(const VectorXd& p, const State& s, const Vector3d& ori
   }
 }
 
-void Articulation::start(const VectorXd& p, State& s) const {
+void Articulation::read(const VectorXd& p, State& s) const {
   for (const Link& link : links_) {
-    if (link.first == link.last) continue;
+    if (link.first == link.last || link.joint->mimic().joint) continue;
     const StartCoordinates at(*link.joint, s, p);
     for (int k = link.first; k < link.last; ++k) {
       if (steps_[k].kind == StepKind::turns) {
@@ -216,6 +238,10 @@ void Articulation::start(const VectorXd& p, State& s) const {
       }
     }
   }
+}
+
+void Articulation::start(const VectorXd& p, State& s) const {
+  read(p, s);
   place(p, s);
 }
 
@@ -226,7 +252,7 @@ void Articulation::start_sensitivity(const VectorXd& p, const State& free,
   const Eigen::Index columns = X.cols();
   MatrixXd x(12, columns), v(12, columns), y(12, columns);
   for (const Link& link : links_) {
-    if (link.first == link.last) continue;
+    if (link.first == link.last || link.joint->mimic().joint) continue;
     const StartCoordinates at(*link.joint, free, p);
     for (MatrixXd* M : {&x, &v, &y}) M->setZero();
     for (int m = 0; m < 2; ++m) {
@@ -263,7 +289,8 @@ CoordinateFreedom Articulation::freedom(const Joint& joint, const std::vector<No
     if (link.joint != &joint) continue;
     const int k = link.last - 1;  // of a planar joint, its angle
     const Step& step = steps_[k];
-    return {step.node, nodes[step.node].count, step.offset, step.dof, first_[k]};
+    return {step.node, nodes[step.node].count, step.offset, step.dof, first_[k], step.ratio,
+            step.shift};
   }
   return {};
 }
@@ -293,7 +320,7 @@ std::string Articulation::name_of(int dof) const {
   for (const Link& link : links_) {
     for (int k = link.first; k < link.last; ++k) {
       const Step& step = steps_[k];
-      if (dof < step.dof || dof >= step.dof + step.columns()) continue;
+      if (link.joint->mimic().joint || dof < step.dof || dof >= step.dof + step.columns()) continue;
       return link.joint->name() + ".coordinate[" + std::to_string(step.offset + dof - step.dof) +
              "]";
     }

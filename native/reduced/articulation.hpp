@@ -31,6 +31,7 @@ class Articulation {
     int dof;              // the first of them in the motion
     int base = -1;        // slides, and turns of a free frame: that frame's node
     bool driven = false;  // its motion is prescribed
+    double ratio = 1, shift = 0;  // of a joint that mimics another: of its coordinate
     int columns() const { return kind == StepKind::turn || kind == StepKind::slide ? 1 : 3; }
   };
   struct Link {  // a frame that depends on joints
@@ -57,7 +58,9 @@ class Articulation {
   /// Screw axes (omega, v) about `origin` of every step, and their sum weighted by its rates.
   void screws(const VectorXd& p, const State& s, const Vector3d& origin, std::vector<Axes>& S,
               std::vector<Vector6>& rate) const;
-  /// Sets the coordinates to what they are between the frames of `s`, then places the frames.
+  /// Sets the coordinates to what they are between the frames of `s`.
+  void read(const VectorXd& p, State& s) const;
+  /// The same; then places the frames.
   void start(const VectorXd& p, State& s) const;
   /// The rows of the coordinates in d(start pose)/dp and d(start velocity)/dp, from those of the
   /// frames of `free`, where the bodies start before they are placed. column_of: parameter ->
@@ -79,6 +82,7 @@ class Articulation {
     int count, last;  // number of coordinates, the last step
   };
   void add_joint(const Joint& joint, const std::vector<Node>& nodes, std::vector<Group>& groups);
+  void follow_others();
   int base_step(int node, const std::vector<Node>& nodes);
   void add_nodes(const std::vector<Group>& groups, std::vector<Node>& nodes, int& ndof,
                  int& frames);

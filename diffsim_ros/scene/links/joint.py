@@ -56,6 +56,11 @@ class JointLink(SceneLink):
         default="maximal",
         choices=COORDINATES,
     )
+    mimic: str | None = key(
+        "name", "of reduced hinges and sliders: another before it whose coordinate it follows"
+    )
+    ratio: float = key("number", "with mimic: its coordinate is ratio times the other's", "1", 1.0)
+    shift: float = key("number", "with mimic: plus this", "rad or m", 0.0)
     stiffness: float | None = key(
         "number",
         "of maximal coordinates; absent: by the masses, see docs/explanation/engine.md",
@@ -132,7 +137,7 @@ class JointLink(SceneLink):
             values["limits"] = _limits(parts, section, values["limits"], join(key, "limits"))
 
     def add(self, scene: Any, parts: Parts) -> None:
-        name, more = self.name, (*self.VALUES, "second_axis", "coordinate")
+        name, more = self.name, (*self.VALUES, "second_axis", "coordinate", "mimic")
         scene.add_joint(
             name,
             kind=self.kind,
@@ -141,6 +146,8 @@ class JointLink(SceneLink):
             position=self.position,
             axis=self.axis,
             reduced=self.reduced,
+            ratio=self.ratio,
+            shift=self.shift,
             **self.given(*more),
         )
         if self.limits is not None:
