@@ -1,0 +1,88 @@
+// Motion and force vectors of six coordinates [Featherstone 2008, ch. 2], and their cross products.
+//
+// Conventions of native/spatial, those of Featherstone:
+//   motion (omega, v)  angular part first; v is the velocity of the body-fixed point that is at the
+//                      frame's origin [rad/s, m/s]
+//   force (n, f)       n is the moment about the frame's origin [N m, N]
+//   power              dot(m, f) = omega . n + v . f [W], the same in every frame
+// Both parts are in the axes of one frame. M6 and F6 are dual spaces: the gradient of a number by a
+// motion is a force and the other way round, so every adjoint (..._bar) has the dual type.
+#pragma once
+
+#include "../inline.hpp"
+#include "../math.hpp"
+
+namespace diffsim {
+
+struct MotionVector {
+  Vector3d w = Vector3d::Zero();  // angular
+  Vector3d v = Vector3d::Zero();  // linear
+
+  MotionVector() = default;
+  MotionVector(const Vector3d& angular, const Vector3d& linear) : w(angular), v(linear) {}
+  explicit MotionVector(const Vector6& m) : w(m.head<3>()), v(m.tail<3>()) {}
+  Vector6 vector() const { return (Vector6() << w, v).finished(); }
+
+  MotionVector& operator+=(const MotionVector& b) { return w += b.w, v += b.v, *this; }
+  MotionVector& operator-=(const MotionVector& b) { return w -= b.w, v -= b.v, *this; }
+};
+
+struct ForceVector {
+  Vector3d n = Vector3d::Zero();  // moment
+  Vector3d f = Vector3d::Zero();  // force
+
+  ForceVector() = default;
+  ForceVector(const Vector3d& moment, const Vector3d& force) : n(moment), f(force) {}
+  explicit ForceVector(const Vector6& g) : n(g.head<3>()), f(g.tail<3>()) {}
+  Vector6 vector() const { return (Vector6() << n, f).finished(); }
+
+  ForceVector& operator+=(const ForceVector& b) { return n += b.n, f += b.f, *this; }
+  ForceVector& operator-=(const ForceVector& b) { return n -= b.n, f -= b.f, *this; }
+};
+
+DIFFSIM_INLINE MotionVector operator+(const MotionVector& a, const MotionVector& b) {
+  return {a.w + b.w, a.v + b.v};
+}
+DIFFSIM_INLINE MotionVector operator-(const MotionVector& a, const MotionVector& b) {
+  return {a.w - b.w, a.v - b.v};
+}
+DIFFSIM_INLINE MotionVector operator-(const MotionVector& a) { return {-a.w, -a.v}; }
+DIFFSIM_INLINE MotionVector operator*(const MotionVector& a, double s) {
+  return {s * a.w, s * a.v};
+}
+
+DIFFSIM_INLINE ForceVector operator+(const ForceVector& a, const ForceVector& b) {
+  return {a.n + b.n, a.f + b.f};
+}
+DIFFSIM_INLINE ForceVector operator-(const ForceVector& a, const ForceVector& b) {
+  return {a.n - b.n, a.f - b.f};
+}
+DIFFSIM_INLINE ForceVector operator-(const ForceVector& a) { return {-a.n, -a.f}; }
+DIFFSIM_INLINE ForceVector operator*(const ForceVector& a, double s) { return {s * a.n, s * a.f}; }
+
+/// Power [W] of a force on a motion. Two motions, or two forces, have no product.
+DIFFSIM_INLINE double dot(const MotionVector& m, const ForceVector& f) {
+  return m.w.dot(f.n) + m.v.dot(f.f);
+}
+
+/// m1 x m2: the rate of a motion m2 that is carried along by m1  [Qa (38)].
+DIFFSIM_INLINE MotionVector crossm(const MotionVector& m1, const MotionVector& m2) {
+  return {m1.w.cross(m2.w), m1.w.cross(m2.v) + m1.v.cross(m2.w)};
+}
+
+/// m x* f: the rate of a force that is carried along by m  [Qa (40)].
+DIFFSIM_INLINE ForceVector crossf(const MotionVector& m, const ForceVector& f) {
+  return {m.w.cross(f.n) + m.v.cross(f.f), m.w.cross(f.f)};
+}
+
+/// crossm(m, .) as a matrix.
+inline Matrix6 crossm_matrix(const MotionVector& m) {
+  Matrix6 out;
+  out << skew(m.w), Matrix3d::Zero(), skew(m.v), skew(m.w);
+  return out;
+}
+
+/// crossf(m, .) as a matrix: -crossm_matrix(m)^T.
+inline Matrix6 crossf_matrix(const MotionVector& m) { return -crossm_matrix(m).transpose(); }
+
+}  // namespace diffsim
