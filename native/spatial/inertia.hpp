@@ -61,7 +61,14 @@ struct ArticulatedInertia {
 };
 
 DIFFSIM_INLINE ForceVector operator*(const RigidInertia& b, const MotionVector& m) {
-  return {b.I * m.w + b.h.cross(m.v), b.m * m.v - b.h.cross(m.w)};
+  // By coordinates, as cross_sum.
+  const Symmetric3& I = b.I;
+  const Vector3d &h = b.h, &w = m.w, &v = m.v;
+  return {{I.xx * w.x() + I.xy * w.y() + I.xz * w.z() + h.y() * v.z() - h.z() * v.y(),
+           I.xy * w.x() + I.yy * w.y() + I.yz * w.z() + h.z() * v.x() - h.x() * v.z(),
+           I.xz * w.x() + I.yz * w.y() + I.zz * w.z() + h.x() * v.y() - h.y() * v.x()},
+          {b.m * v.x() - h.y() * w.z() + h.z() * w.y(), b.m * v.y() - h.z() * w.x() + h.x() * w.z(),
+           b.m * v.z() - h.x() * w.y() + h.y() * w.x()}};
 }
 DIFFSIM_INLINE ForceVector operator*(const ArticulatedInertia& A, const MotionVector& m) {
   return {A.I * m.w + A.H * m.v, A.H.transpose() * m.w + A.M * m.v};
