@@ -9,8 +9,9 @@
 namespace diffsim {
 namespace {
 
-constexpr double kUnit = 1e-9;      // by which axes and rotations may miss 1
-constexpr double kPhysical = 1e-9;  // share of the largest moment
+constexpr double kUnit = 1e-9;       // by which axes and rotations may miss 1
+constexpr double kSymmetric = 1e-9;  // share of the largest entry
+constexpr double kPhysical = 2e-6;   // share of the largest moment: published inertias are rounded
 const Eigen::IOFormat kInline(9, Eigen::DontAlignCols, ", ", ", ", "", "", "[", "]");
 
 std::string of_joint(const TreeJoint& joint) { return "joint '" + joint.name + "'"; }
@@ -94,7 +95,7 @@ void check_link(const TreeLink& link) {
   const Matrix3d& I = link.inertia;
   if (!I.allFinite()) refuse(place + ": inertia", "must be finite [kg m^2]", entries(I));
   const double size = I.cwiseAbs().maxCoeff();
-  if ((I - I.transpose()).cwiseAbs().maxCoeff() > kPhysical * size) {
+  if ((I - I.transpose()).cwiseAbs().maxCoeff() > kSymmetric * size) {
     refuse(place + ": inertia", "must be symmetric [kg m^2]",
            I.reshaped<Eigen::RowMajor>().transpose().format(kInline),
            "its symmetric part: " + entries(0.5 * (I + I.transpose())));
@@ -104,7 +105,7 @@ void check_link(const TreeLink& link) {
            "give a mass, or no inertia to a link that is a frame only");
   }
   const Vector3d moments = Eigen::SelfAdjointEigenSolver<Matrix3d>(I).eigenvalues();
-  const double slack = kPhysical * size;
+  const double slack = kPhysical * size + 1e-12;
   if (moments[0] < -slack || moments[2] > moments[0] + moments[1] + slack) {
     std::ostringstream got;
     got << "principal moments " << moments.transpose().format(kInline);

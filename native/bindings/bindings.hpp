@@ -41,5 +41,6 @@ void bind_rollout(pybind11::module_& m);
 void bind_linear_solver(pybind11::module_& m);
 void bind_math(pybind11::module_& m);
 void bind_robots(pybind11::module_& m);
+void bind_articulated(pybind11::module_& m);
 
 }  // namespace diffsim
