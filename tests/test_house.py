@@ -29,6 +29,7 @@ FORBIDDEN = {
     "output": ALL - {"output"},
     "robots": ALL,
     "torch_layer": ALL,
+    "spatial": ALL,
     "scene": {"sensing", "inverse", "statics", *USERS},
     "sensing": {"scene", "inverse", "statics", "robots", *USERS},
     "inverse": {"scene", "sensing", "statics", *USERS},
@@ -268,9 +269,10 @@ def test_native_knows_no_ros_and_python_only_in_bindings():
 
 
 def test_native_arrows():
-    """math and sdf know no bodies, bodies know no elements, nothing includes bindings."""
+    """math, spatial and sdf know no bodies, bodies know no elements, nothing includes bindings."""
     below = {"sdf": ("bodies/", "elements/", "bindings/"), "bodies": ("bindings/",),
-             "elements": ("bindings/",)}  # fmt: skip
+             "elements": ("bindings/",),
+             "spatial": ("bodies/", "elements/", "bindings/")}  # fmt: skip
     wrong = []
     for path in native_files():
         for target in re.findall(r'#include "([^"]+)"', path.read_text()):

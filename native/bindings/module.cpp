@@ -12,6 +12,7 @@ PYBIND11_MODULE(_engine, m) {
     }
   });
   diffsim::bind_math(m);
+  diffsim::bind_spatial(m);
   diffsim::bind_sdf(m);
   diffsim::bind_level_set(m);
   diffsim::bind_surface(m);
