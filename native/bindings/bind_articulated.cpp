@@ -11,7 +11,7 @@ namespace diffsim {
 namespace {
 
 using Numbers = py::array_t<double, py::array::c_style | py::array::forcecast>;
-using Shape = std::vector<py::ssize_t>;
+using Extents = std::vector<py::ssize_t>;
 
 JointType joint_type(const std::string& name) {
   for (const JointType type : {JointType::fixed, JointType::revolute, JointType::prismatic,
@@ -37,15 +37,15 @@ class States {
 
   int count() const { return count_; }
   Numbers result(std::initializer_list<int> own) const {
-    Shape shape = leading_;
+    Extents shape = leading_;
     shape.insert(shape.end(), own.begin(), own.end());
     return Numbers(shape);
   }
   const double* velocities(const char* name, const Numbers& given) const {
     const int size = model_.tree.velocity_size();
-    Shape wanted = leading_;
+    Extents wanted = leading_;
     wanted.push_back(size);
-    if (Shape(given.shape(), given.shape() + given.ndim()) != wanted) {
+    if (Extents(given.shape(), given.shape() + given.ndim()) != wanted) {
       refuse(name, "an array (..., " + std::to_string(size) + "), as many rows as q",
              shape_of(given));
     }
@@ -88,7 +88,7 @@ class States {
   }
 
   const ArticulatedModel& model_;
-  Shape leading_;
+  Extents leading_;
   int count_ = 1;
 };
 
@@ -109,8 +109,8 @@ void check_solvable(const ArticulatedModel& model, const States& states, const N
   }
 }
 
-Numbers inverse(const ArticulatedModel& model, const Numbers& q, const Numbers& qd,
-                const Numbers& qdd, int threads) {
+Numbers efforts_of(const ArticulatedModel& model, const Numbers& q, const Numbers& qd,
+                   const Numbers& qdd, int threads) {
   const States states(model, q);
   const int n = model.tree.velocity_size(), nq = model.tree.position_size();
   const double *v = states.velocities("qd", qd), *a = states.velocities("qdd", qdd);
@@ -123,8 +123,8 @@ Numbers inverse(const ArticulatedModel& model, const Numbers& q, const Numbers& 
   return tau;
 }
 
-Numbers forward(const ArticulatedModel& model, const Numbers& q, const Numbers& qd,
-                const Numbers& tau, int threads) {
+Numbers accelerations_of(const ArticulatedModel& model, const Numbers& q, const Numbers& qd,
+                         const Numbers& tau, int threads) {
   const States states(model, q);
   const int n = model.tree.velocity_size(), nq = model.tree.position_size();
   const double *v = states.velocities("qd", qd), *f = states.velocities("tau", tau);
@@ -138,7 +138,7 @@ Numbers forward(const ArticulatedModel& model, const Numbers& q, const Numbers& 
   return qdd;
 }
 
-Numbers mass(const ArticulatedModel& model, const Numbers& q, int threads) {
+Numbers mass_matrices(const ArticulatedModel& model, const Numbers& q, int threads) {
   const States states(model, q);
   const int n = model.tree.velocity_size(), nq = model.tree.position_size();
   Numbers M = states.result({n, n});
@@ -152,9 +152,9 @@ Numbers mass(const ArticulatedModel& model, const Numbers& q, int threads) {
 
 // Both have one shape: a value (n), three matrices (n, n).
 template <class Function>
-py::dict slopes(const ArticulatedModel& model, const Numbers& q, const Numbers& qd,
-                const Numbers& third, int threads, const Function& function,
-                const std::array<const char*, 5>& names) {
+py::dict state_slopes(const ArticulatedModel& model, const Numbers& q, const Numbers& qd,
+                      const Numbers& third, int threads, const Function& function,
+                      const std::array<const char*, 5>& names) {
   const States states(model, q);
   const int n = model.tree.velocity_size(), nq = model.tree.position_size();
   const double *v = states.velocities("qd", qd), *t = states.velocities(names[4], third);
@@ -178,15 +178,15 @@ py::dict slopes(const ArticulatedModel& model, const Numbers& q, const Numbers& 
 
 py::dict inverse_slopes(const ArticulatedModel& model, const Numbers& q, const Numbers& qd,
                         const Numbers& qdd, int threads) {
-  return slopes(model, q, qd, qdd, threads, inverse_dynamics_derivatives,
-                {"tau", "by_q", "by_qd", "by_qdd", "qdd"});
+  return state_slopes(model, q, qd, qdd, threads, inverse_dynamics_derivatives,
+                      {"tau", "by_q", "by_qd", "by_qdd", "qdd"});
 }
 
 py::dict forward_slopes(const ArticulatedModel& model, const Numbers& q, const Numbers& qd,
                         const Numbers& tau, int threads) {
   check_solvable(model, States(model, q), q, threads);
-  return slopes(model, q, qd, tau, threads, forward_dynamics_derivatives,
-                {"qdd", "by_q", "by_qd", "by_tau", "tau"});
+  return state_slopes(model, q, qd, tau, threads, forward_dynamics_derivatives,
+                      {"qdd", "by_q", "by_qd", "by_tau", "tau"});
 }
 
 Numbers regressor(const ArticulatedModel& model, const Numbers& q, const Numbers& qd,
@@ -227,7 +227,8 @@ py::dict parameter_slopes(const ArticulatedModel& model, const Numbers& q, const
   return found;
 }
 
-py::dict whole(const ArticulatedModel& model, const Numbers& q, const Numbers& qd, int threads) {
+py::dict centroidal_of(const ArticulatedModel& model, const Numbers& q, const Numbers& qd,
+                       int threads) {
   const States states(model, q);
   const int n = model.tree.velocity_size(), nq = model.tree.position_size();
   const double* v = states.velocities("qd", qd);
@@ -250,7 +251,7 @@ py::dict whole(const ArticulatedModel& model, const Numbers& q, const Numbers& q
   return found;
 }
 
-Numbers poses(const ArticulatedModel& model, const Numbers& q, int threads) {
+Numbers all_poses(const ArticulatedModel& model, const Numbers& q, int threads) {
   const States states(model, q);
   const int links = model.tree.size(), nq = model.tree.position_size();
   Numbers found = states.result({links, 4, 4});
@@ -262,8 +263,8 @@ Numbers poses(const ArticulatedModel& model, const Numbers& q, int threads) {
   return found;
 }
 
-Numbers jacobian(const ArticulatedModel& model, const Numbers& q, const std::string& link,
-                 int threads) {
+Numbers jacobians(const ArticulatedModel& model, const Numbers& q, const std::string& link,
+                  int threads) {
   const States states(model, q);
   const int n = model.tree.velocity_size(), nq = model.tree.position_size();
   const int index = model.tree.link_index(link);
@@ -277,8 +278,8 @@ Numbers jacobian(const ArticulatedModel& model, const Numbers& q, const std::str
 }
 
 // CPU seconds per call of one state after the other, on this thread.
-double seconds(const ArticulatedModel& model, const std::string& what, const Numbers& q,
-               const Numbers& qd, const Numbers& third) {
+double seconds_of(const ArticulatedModel& model, const std::string& what, const Numbers& q,
+                  const Numbers& qd, const Numbers& third) {
   const States states(model, q);
   const int n = model.tree.velocity_size(), nq = model.tree.position_size();
   const double *v = states.velocities("qd", qd), *t = states.velocities("third", third);
@@ -390,10 +391,11 @@ void bind_dynamics(py::class_<ArticulatedModel>& model) {
   const auto q = py::arg("q"), qd = py::arg("qd"), qdd = py::arg("qdd"), tau = py::arg("tau");
   const auto threads = py::arg("threads") = 1;
   model
-      .def("inverse_dynamics", &inverse, q, qd, qdd, threads,
+      .def("inverse_dynamics", &efforts_of, q, qd, qdd, threads,
            "Efforts tau (..., n) [N m, N] of a motion; q (..., position_size), qd, qdd (..., n).")
-      .def("forward_dynamics", &forward, q, qd, tau, threads, "Accelerations qdd (..., n).")
-      .def("mass_matrix", &mass, q, threads, "M (..., n, n).")
+      .def("forward_dynamics", &accelerations_of, q, qd, tau, threads,
+           "Accelerations qdd (..., n).")
+      .def("mass_matrix", &mass_matrices, q, threads, "M (..., n, n).")
       .def("inverse_dynamics_derivatives", &inverse_slopes, q, qd, qdd, threads,
            "tau (..., n); by_q (tangent), by_qd, by_qdd (..., n, n).")
       .def("forward_dynamics_derivatives", &forward_slopes, q, qd, tau, threads,
@@ -407,13 +409,13 @@ void bind_dynamics(py::class_<ArticulatedModel>& model) {
           "Of tau: inertial (..., n, 10 links), places (..., n, 6 links) by turn and shift of each "
           "joint's frame in axes of its parent's link, lengths (..., n, links) along r. Of qdd: "
           "-M^-1 times as much.")
-      .def("centroidal", &whole, q, qd, threads,
+      .def("centroidal", &centroidal_of, q, qd, threads,
            "mass [kg], com (..., 3) [m], momentum (..., 6) about com (angular, linear) and its "
            "matrix (..., 6, n), axes of the world.")
-      .def("link_poses", &poses, q, threads, "(..., links, 4, 4) in the world.")
-      .def("jacobian", &jacobian, q, py::arg("link"), threads,
+      .def("link_poses", &all_poses, q, threads, "(..., links, 4, 4) in the world.")
+      .def("jacobian", &jacobians, q, py::arg("link"), threads,
            "(..., 6, n): angular velocity and velocity of the link's origin, axes of the world.")
-      .def("seconds", &seconds, py::arg("what"), q, qd, py::arg("third"),
+      .def("seconds", &seconds_of, py::arg("what"), q, qd, py::arg("third"),
            "CPU seconds per call on one thread; third: qdd or tau.");
 }
 
