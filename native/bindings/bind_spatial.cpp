@@ -59,7 +59,7 @@ py::tuple plain(const std::pair<A, B>& both) {
   return py::make_tuple(plain(both.first), plain(both.second));
 }
 using Parts = std::pair<Matrix3d, Vector3d>;
-TransformGradient gradient(const Parts& bar) { return {bar.first, bar.second}; }
+TransformGradient transform_gradient(const Parts& bar) { return {bar.first, bar.second}; }
 
 using Six = Vector6;  // as an argument: a motion or a force
 
@@ -134,13 +134,15 @@ void bind_vector_adjoints(py::class_<Transform>& t) {
       .def(
           "multiply_adjoint",
           [](const X& a, const X& b, const Parts& bar) {
-            return plain(multiply_adjoint(a, b, gradient(bar)));
+            return plain(multiply_adjoint(a, b, transform_gradient(bar)));
           },
           py::arg("other"), py::arg("bar"),
           "Gradients (E, r) of `self * other` by both, for its (E, r)  [Qa (37)].")
       .def(
           "inverse_adjoint",
-          [](const X& x, const Parts& bar) { return plain(inverse_adjoint(x, gradient(bar))); },
+          [](const X& x, const Parts& bar) {
+            return plain(inverse_adjoint(x, transform_gradient(bar)));
+          },
           py::arg("bar"), "Gradient (E, r) of `inverse` for its (E, r).")
       .def(
           "motion_matrix_adjoint",
@@ -148,7 +150,9 @@ void bind_vector_adjoints(py::class_<Transform>& t) {
           py::arg("bar"), "Gradient (E, r) of `motion_matrix`, bar (6, 6)  [Qa (51)].")
       .def(
           "on_displacement",
-          [](const X& x, const Parts& bar) { return plain(on_displacement(x, gradient(bar))); },
+          [](const X& x, const Parts& bar) {
+            return plain(on_displacement(x, transform_gradient(bar)));
+          },
           py::arg("bar"),
           "Gradient (6,) by a displacement of frame B (rotation vector, translation; axes of B), "
           "from the gradient (E, r).");
