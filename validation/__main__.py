@@ -24,6 +24,7 @@ ITEMS = {
     "cube_kicked": "the same by the engine and its law",
     "cube_peers": "the cube tosses by MuJoCo, Drake and Bullet, fitted to the same folds",
     "robustness": "random drops: steps that converge as asked",
+    "dynamics": "recursive dynamics of robots and random trees beside Pinocchio",
     "physics_solids": "the soft cantilever by every kind of solid",
     "physics_blocks": "Cook's membrane and a pressed block, with derivatives",
     "physics_clamp": "the sag by Poisson's ratio with and without the edges of a clamp",

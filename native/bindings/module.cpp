@@ -20,4 +20,5 @@ PYBIND11_MODULE(_engine, m) {
   diffsim::bind_rollout(m);
   diffsim::bind_linear_solver(m);
   diffsim::bind_robots(m);
+  diffsim::bind_articulated(m);
 }
