@@ -14,6 +14,14 @@
 
 namespace diffsim {
 
+/// Both halves. (GCC 12 takes a comma initializer of them for an overflow.)
+DIFFSIM_INLINE Vector6 stacked(const Vector3d& angular, const Vector3d& linear) {
+  Vector6 all;
+  all.head<3>() = angular;
+  all.tail<3>() = linear;
+  return all;
+}
+
 struct MotionVector {
   Vector3d w = Vector3d::Zero();  // angular
   Vector3d v = Vector3d::Zero();  // linear
@@ -21,7 +29,7 @@ struct MotionVector {
   MotionVector() = default;
   MotionVector(const Vector3d& angular, const Vector3d& linear) : w(angular), v(linear) {}
   explicit MotionVector(const Vector6& m) : w(m.head<3>()), v(m.tail<3>()) {}
-  Vector6 vector() const { return (Vector6() << w, v).finished(); }
+  Vector6 vector() const { return stacked(w, v); }
 
   MotionVector& operator+=(const MotionVector& b) { return w += b.w, v += b.v, *this; }
   MotionVector& operator-=(const MotionVector& b) { return w -= b.w, v -= b.v, *this; }
@@ -34,7 +42,7 @@ struct ForceVector {
   ForceVector() = default;
   ForceVector(const Vector3d& moment, const Vector3d& force) : n(moment), f(force) {}
   explicit ForceVector(const Vector6& g) : n(g.head<3>()), f(g.tail<3>()) {}
-  Vector6 vector() const { return (Vector6() << n, f).finished(); }
+  Vector6 vector() const { return stacked(n, f); }
 
   ForceVector& operator+=(const ForceVector& b) { return n += b.n, f += b.f, *this; }
   ForceVector& operator-=(const ForceVector& b) { return n -= b.n, f -= b.f, *this; }
