@@ -15,6 +15,7 @@ from .common import run_and_record
 ITEMS = {
     "gradients": "derivatives of simulated motion against central differences",
     "gradients_mixed": "the same over scenes of soft, rigid and jointed bodies",
+    "reduced": "the same over trees of joints in reduced coordinates, and how far these open",
     "touchdown": "derivatives after contact over all phases of a step, 19 scenes",
     "onset_gain": "plans and fits with contact integrated within steps, and sampled",
     "physics": "closed forms, orders of convergence, conservation",

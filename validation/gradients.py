@@ -114,15 +114,9 @@ def rotation_matrices(q) -> np.ndarray:
 
 def node_dofs(scene: _engine.Scene) -> tuple[np.ndarray, np.ndarray]:
     """(first degree of freedom, whether it turns) of each node."""
-    dofs: list[int] = []
-    frame: list[bool] = []
-    ends = [scene.dof_offset(name) for name in scene.body_names[1:]] + [scene.body_ndof]
-    for name, end in zip(scene.body_names, ends, strict=True):
-        begin, count = scene.dof_offset(name), scene.nodes_of(name)[1]
-        size = (end - begin) // count
-        dofs += range(begin, end, size)
-        frame += [size == 6] * count
-    return np.array(dofs), np.array(frame)
+    bodies = sum(scene.nodes_of(name)[1] for name in scene.body_names)
+    dofs = np.asarray(scene.node_dofs)  # after bodies come coordinates of joints
+    return dofs[:bodies], np.diff(dofs)[:bodies] == 6
 
 
 def regimes(scene: RandomScene, rollout) -> set[str]:

@@ -89,7 +89,7 @@ def scales_of(scene: _engine.Scene) -> np.ndarray:
         kind = kind_of(info.name)
         word = kind.split(".")[-1].removesuffix("[]")
         own = kind.removesuffix("[]")
-        if word == "inertia":  # products of inertia in the size of the moments
+        if kind == "rigid.inertia":  # products of inertia in the size of the moments
             scales[i] = scene.values[scene.index(info.name.split(".")[0] + ".inertia.xx")]
         elif own in UNITS or word in UNITS:
             scales[i] = UNITS.get(own, UNITS.get(word))
@@ -165,13 +165,15 @@ def check_mixed(scene: MixedScene, seed: int, alone: Counter):
     return report, pairing, reached(scene, base), felt
 
 
-def seeds_of(fraction: float, seed: int) -> list[int]:
+def seeds_of(
+    fraction: float, seed: int, scenes: int = SCENES, make=random_mixed_scene
+) -> list[int]:
     """Seeds of the scenes: all, or so chosen that a part, too, holds something of everything."""
-    seeds = range(seed, seed + SCENES)
+    seeds = range(seed, seed + scenes)
     if fraction >= 1:
         return list(seeds)
-    count = share(SCENES, fraction)
-    holds = {i: _holds(random_mixed_scene(i)) for i in seeds[: 4 * count]}
+    count = share(scenes, fraction)
+    holds = {i: _holds(make(i)) for i in seeds[: 4 * count]}
     chosen, covered = [], Counter()
     while holds and len(chosen) < count:
         best = max(holds, key=lambda i: sum(0.25 ** covered[what] for what in holds[i]))
@@ -185,13 +187,12 @@ def _holds(scene: MixedScene) -> set[str]:
     return scene.tags.union(kinds, *(watch.traits for watch in scene.watch))
 
 
-def study(fraction: float = 1.0, seed: int = 0) -> dict:
-    """All bars of the protocol, and the counts of what was reached."""
-    seeds = seeds_of(fraction, seed)
+def measured(seeds: list[int], make=random_mixed_scene) -> tuple[GradientReport, dict, Counter]:
+    """(all directions, figures, directions in one kind of parameter alone) of scenes make(seed)."""
     reports, stuck, pairing = [], [], 0.0
     found, kinds, alone = Counter(), Counter(), Counter()
     for i in seeds:
-        scene = random_mixed_scene(i)
+        scene = make(i)
         try:
             report, gap, regimes, felt = check_mixed(scene, i, alone)
         except NotSimulated as error:
@@ -202,7 +203,7 @@ def study(fraction: float = 1.0, seed: int = 0) -> dict:
         kinds.update(felt)
         pairing = max(pairing, gap)
     merged = GradientReport.merged(reports)
-    figures = {
+    return merged, {
         "scenes": len(seeds), "not_simulated": stuck, "directions": len(merged.checks),
         "without_plateau": len(merged.lacking), "out_of_tolerance": len(merged.failed),
         "share_within_1e-6": merged.fine_share,
@@ -210,17 +211,28 @@ def study(fraction: float = 1.0, seed: int = 0) -> dict:
         "worst_error": merged.worst, "sensitivity_against_adjoint": pairing,
         "scenes_reaching": dict(sorted(found.items())),
         "scenes_feeling_kind": dict(sorted(kinds.items())),
-        "directions_in_kind_alone": dict(sorted(alone.items())),
-    }  # fmt: skip
-    _judge(merged, figures, found, kinds, alone, fraction)
+    }, alone  # fmt: skip
+
+
+def study(fraction: float = 1.0, seed: int = 0) -> dict:
+    """All bars of the protocol, and the counts of what was reached."""
+    merged, figures, alone = measured(seeds_of(fraction, seed))
+    figures["directions_in_kind_alone"] = dict(sorted(alone.items()))
+    judge(merged, figures)
+    _judge(figures, alone, fraction)
     return figures
 
 
-def _judge(merged, figures, found, kinds, alone, fraction) -> None:
+def judge(merged: GradientReport, figures: dict) -> None:
+    """AssertionError unless the bars of the protocol are met, whatever the scenes reach."""
     failed = [f"{c.label}: {c.error:.2e} (spread {c.spread:.1e})" for c in merged.failed[:5]]
     assert merged.passed, f"{merged.summary()}; {failed}"
     assert figures["sensitivity_against_adjoint"] <= 1e-9, figures
     assert len(figures["not_simulated"]) <= STUCK * figures["scenes"], figures["not_simulated"]
+
+
+def _judge(figures: dict, alone: Counter, fraction: float) -> None:
+    found, kinds = (Counter(figures[f"scenes_{word}"]) for word in ("reaching", "feeling_kind"))
     least = BAR if fraction >= 1 else 1
     short = {k: found[k] for k in (*REACHED, *HELD) if found[k] < least}
     assert not short, f"too few scenes reached {short}; {figures}"

@@ -73,10 +73,12 @@ void Joint::add(const Window& window, const VectorXd& p, const Assembly& out) co
 }
 
 void Joint::add_energy(const State& s, const VectorXd& p, Energy& to) const {
+  if (reduced()) return;  // what holds exactly stores nothing
   to.springs += report(s, p).energy;
 }
 
 void Joint::add_energy_slopes(const State& s, const VectorXd& p, OutputJacobian& by) const {
+  if (reduced()) return;
   add_rest_forces(s, p, Energy::kSprings, by);
   const auto add = [&](int parameter) {  // the energy is linear in both stiffnesses
     if (parameter < 0) return;

@@ -47,8 +47,11 @@ def chain(links, angles, **joint):
     return s
 
 
-def four_bar(loop: FourBar, crank_angle: float, **joint):
-    """Crank 'link0', coupler 'link1', rocker 'link2' at rest; hinges 'hinge0' ... 'hinge3'."""
+def four_bar(loop: FourBar, crank_angle: float, reduced: bool = False, **joint):
+    """Crank 'link0', coupler 'link1', rocker 'link2' at rest; hinges 'hinge0' ... 'hinge3'.
+
+    reduced: all but 'hinge3', which closes the loop, are in reduced coordinates.
+    """
     s = _engine.Scene()
     s.set_gravity([0, 0, -GRAVITY])
     angles = loop.closed(crank_angle)
@@ -61,8 +64,9 @@ def four_bar(loop: FourBar, crank_angle: float, **joint):
     pins = [("", "link0", np.zeros(2)), ("link0", "link1", tip), ("", "link2", pivot),
             ("link1", "link2", joint_place)]  # fmt: skip
     for k, (a, b, place) in enumerate(pins):
+        more = {"reduced": True} if reduced and k < 3 else joint
         s.add_joint(f"hinge{k}", kind="hinge", body_a=a, body_b=b, position=spatial(place),
-                    axis=AXIS, **joint)  # fmt: skip
+                    axis=AXIS, **more)  # fmt: skip
     return s
 
 

@@ -10,6 +10,7 @@ from validation import (
     interpolation,
     model_comparison,
     noise_study,
+    reduced,
     tennis,
 )
 
@@ -22,6 +23,11 @@ def test_a_tenth_of_the_gradient_study_passes_its_bars():
 def test_a_tenth_of_the_mixed_gradient_study_passes_its_bars():
     figures = gradients_mixed.study(0.1)
     assert figures["scenes"] == 31
+
+
+def test_a_part_of_the_study_of_articulated_scenes_passes_its_bars():
+    figures = reduced.study(0.03)
+    assert figures["scenes"] == 7 and figures["largest_opening_m"] < 1e-12
 
 
 def test_intervals_cover_and_independent_ones_do_not():
