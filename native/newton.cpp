@@ -276,16 +276,17 @@ double Newton::rounding(const Window& window, const VectorXd& p, double norm) {
   for (int i = 0; i < K_.pattern->nodes(); ++i) {
     const Node& n = scene_->nodes()[i];
     if (!n.has_place()) continue;
+    const BlockMatrix &K = n.dependent ? K_ : this->K(), &B = n.dependent ? B_ : this->B();
     if (n.kind == NodeKind::point) {
-      sum += effect<3>(K_.block(i), Vector3d::Ones(), s.c.col(i)) +
-             effect<3>(B_.block(i), Vector3d::Ones(), s.v.col(i));
+      sum += effect<3>(K.block(i), Vector3d::Ones(), s.c.col(i)) +
+             effect<3>(B.block(i), Vector3d::Ones(), s.v.col(i));
       continue;
     }
     const Vector6 weight = scene_->residual_scale().segment<6>(n.dof);
     Vector6 place, rate;
     place << s.c.col(i), Vector3d::Ones();  // rotations have the last place of 1
     rate << s.v.col(i), s.w[n.frame];
-    sum += effect<6>(K_.block(i), weight, place) + effect<6>(B_.block(i), weight, rate);
+    sum += effect<6>(K.block(i), weight, place) + effect<6>(B.block(i), weight, rate);
   }
   return kRounding * std::numeric_limits<double>::epsilon() * std::sqrt(sum);
 }

@@ -7,6 +7,7 @@ void Element::add_rest_forces(const State& s, const VectorXd& p, Energy::Kind ki
   State rest = s;
   rest.v.setZero();
   for (Vector3d& w : rest.w) w.setZero();
+  rest.qdot.setZero();
   VectorXd r = VectorXd::Zero(s.c.size() + 3 * static_cast<Eigen::Index>(s.R.size()));
   Assembly out;
   out.r = &r;
