@@ -7,13 +7,14 @@ values follow that order.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from diffsim_ros.errors import InputError, nearest
-from diffsim_ros.units import MOST_TURNED, read_number
+
+from .joint_values import joint_values
 
 KINDS = ("revolute", "continuous", "prismatic")
 """Joints that move, in URDF's words."""
@@ -51,6 +52,22 @@ NOTHING = Inertial(0.0, np.zeros(3), np.zeros((3, 3)))
 def _squared(arm: np.ndarray) -> np.ndarray:
     """Inertia of a unit mass at an arm (3,)."""
     return arm @ arm * np.eye(3) - np.outer(arm, arm)
+
+
+@dataclass(frozen=True)
+class FrameMotion:
+    """Of a frame: rotation (3, 3), position (3,), omega (3,) and velocity (3,) in the outer one."""
+
+    turn: np.ndarray
+    position: np.ndarray
+    omega: np.ndarray
+    velocity: np.ndarray
+
+    def seen(self, turn: np.ndarray, at: np.ndarray) -> FrameMotion:
+        """In a frame in which the outer one stands still, turned and at a position."""
+        return FrameMotion(
+            turn @ self.turn, at + turn @ self.position, turn @ self.omega, turn @ self.velocity
+        )
 
 
 @dataclass(frozen=True)
@@ -164,44 +181,5 @@ class Robot:
     def values(
         self, given: object, key: str, default: float = 0.0, place: object = "", unit: str = ""
     ) -> np.ndarray:
-        """One number per joint (n,) of a number for all, a list, or {joint: number}.
-
-        unit  of a joint that turns and of one that slides: `rad or m`; a number may name its own
-              (`90 deg`), and an angle beyond a turn must.
-        Joints that a mapping does not name get `default`.  InputError names key and `place` (of
-        the value; by default the URDF).
-        """
-        count, place = len(self.joints), place or self.place
-        if given is None:
-            return np.full(count, default)
-        if isinstance(given, Mapping):
-            for name in given:
-                if name not in self.joint_names:
-                    near = nearest(name, self.joint_names)
-                    raise InputError(place, key, name, "a joint that moves", near)
-            given = [given.get(name, default) for name in self.joint_names]
-        elif not isinstance(given, (Sequence, np.ndarray)) or isinstance(given, str):
-            given = [given] * count
-        rule = f"a number, {count} numbers, or a mapping joint -> number"
-        if len(given) == count:
-            pairs = zip(self.joints, given, strict=True)
-            given = [_in_unit(joint, g, key, place, unit) for joint, g in pairs]
-        numbers = [g for g in given if isinstance(g, (int, float)) and not isinstance(g, bool)]
-        if len(given) != count or len(numbers) != count or any(not abs(g) < 1e300 for g in numbers):
-            raise InputError(place, key, list(given), rule)
-        return np.array(numbers, float)
-
-
-def _in_unit(joint: Joint, given: object, key: str, place: object, unit: str) -> object:
-    """A number as `unit` of the joint has it; InputError for an angle beyond a turn without one."""
-    own = unit.split(" or ")[0 if joint.turns else -1]
-    if isinstance(given, str):
-        try:
-            return read_number(given, own)[0]
-        except ValueError as error:
-            rule = f"a number [{own}]" if own else "a number"
-            raise InputError(place, f"{key}.{joint.name}", given, rule, str(error)) from error
-    if own == "rad" and isinstance(given, (int, float)) and abs(given) > MOST_TURNED:
-        rule = f"an angle within a turn, `{given:g} deg`, or `{given:g} rad`"
-        raise InputError(place, f"{key}.{joint.name}", given, rule)
-    return given
+        """One number per joint (n,); see `joint_values`. By default errors name the URDF."""
+        return joint_values(self.joints, given, key, default, place or self.place, unit)

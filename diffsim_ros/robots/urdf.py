@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from xml.etree import ElementTree
-from xml.parsers import expat
 
 import numpy as np
 
 from diffsim_ros.errors import InputError, nearest
-from diffsim_ros.files import is_regular, read_bytes
+from diffsim_ros.files import is_regular
 
 from .kinematics import joint_motion
 from .mending import physical_inertia
 from .robot import KINDS, NOTHING, Capsule, Frame, Inertial, Joint, Robot
+from .xml_file import xml_content, xml_tree
 
 READ = (*KINDS, "fixed")
 HELD = (*READ, "floating", "planar")
 """Joints that may be held still."""
-LONGEST = 16 * 2**20
-"""Bytes of a file."""
-ELEMENTS, DEEPEST, LINKS = 100_000, 100, 1000
-"""Most elements, levels of elements inside each other, and links of a robot."""
+LINKS = 1000
+"""Most links of a robot."""
 MESHES = (".stl", ".obj", ".dae", ".ply", ".glb", ".gltf", ".off")
 FARTHEST = 1e6
 """Largest coordinate of an origin [m]."""
@@ -79,64 +77,17 @@ def load_robot(
         raise InputError(path, "joints", "a chain of too many", rule) from error
 
 
-def _content(path: Path) -> bytes:
-    """Bytes of a URDF, whose elements are counted before a tree is made of them."""
-
-    def near() -> str:
-        return nearest(path.name, [p.name for p in path.parent.glob("*.urdf")])
-
-    content = read_bytes(path, "an existing URDF", limit=LONGEST, near=near)
-    parser = expat.ParserCreate()
-    parser.StartDoctypeDeclHandler = _no_doctype(path)
-    parser.StartElementHandler, parser.EndElementHandler = _counting(path)
-    try:
-        parser.Parse(content, True)
-    except (expat.ExpatError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(path, "", str(error), "well-formed XML") from error
-    return content
-
-
-def _no_doctype(path: Path) -> Callable[..., None]:
-    """Entities can read other files, and unfold without end; no URDF has any."""
-
-    def refuse(name: str, *_: object) -> None:
-        raise InputError(path, "", f"<!DOCTYPE {name}", "XML without a document type")
-
-    return refuse
-
-
-def _counting(path: Path) -> tuple[Callable[..., None], Callable[..., None]]:
-    """Handlers of the beginning and the end of elements that refuse too many, or too deep ones."""
-    count = {"all": 0, "level": 0, "link": 0}
-
-    def begin(name: str, _: object) -> None:
-        count["all"] += 1
-        count["level"] += 1
-        count["link"] += name == "link" and count["level"] == 2
-        for key, most in (("all", ELEMENTS), ("level", DEEPEST), ("link", LINKS)):
-            if count[key] > most:
-                what = {"all": "elements", "level": "levels", "link": "links"}[key]
-                raise InputError(path, "", f"more than {most} {what}", f"at most {most} {what}")
-
-    def end(_: str) -> None:
-        count["level"] -= 1
-
-    return begin, end
-
-
 def tree_of(path: Path, *, comments: bool = False) -> ElementTree.Element:
     """A URDF's elements; InputError for a file that cannot be one."""
     return _parsed(path, _content(path), comments)
 
 
+def _content(path: Path) -> bytes:
+    return xml_content(path, "an existing URDF", "*.urdf", {"link": LINKS})
+
+
 def _parsed(path: Path, content: bytes, comments: bool = False) -> ElementTree.Element:
-    builder = ElementTree.TreeBuilder(insert_comments=comments)
-    try:
-        root = ElementTree.fromstring(content, ElementTree.XMLParser(target=builder))
-    except (ElementTree.ParseError, ValueError) as error:
-        raise InputError(path, "", str(error), "well-formed XML") from error
+    root = xml_tree(path, content, comments)
     if root.tag != "robot":
         rule = "<robot> at the top"
         remedy = "is it a xacro? expand it first" if "xacro" in root.tag else ""

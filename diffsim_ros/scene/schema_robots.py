@@ -1,4 +1,4 @@
-"""The keys of `robots`: a URDF, where its base stands, its start and its drives."""
+"""The keys of `robots`: a URDF or an MJCF, where its base stands, its start and its drives."""
 
 from __future__ import annotations
 
@@ -18,12 +18,18 @@ DRIVE_UNITS = {"stiffness": "N m/rad or N/m", "damping": "N m s/rad or N s/m"}
 PER_JOINT = "one for all, a list in the order of the tree, or {joint: number}"
 
 ROBOT: Section = {
-    "urdf": Field("text", "file, relative to the scene", default=REQUIRED),
-    "pose": Field("mapping", "of the base link: position, orientation or rotation", default={}),
+    "urdf": Field("text", "file, relative to the scene; or give mjcf"),
+    "mjcf": Field("text", "file, relative to the scene; needs MuJoCo; see docs/how-to/robots.md"),
+    "keyframe": Field("text", "of an MJCF: name of the keyframe it starts as; absent: qpos0"),
+    "pose": Field(
+        "mapping",
+        "of the base link, of an MJCF its world: position, orientation or rotation",
+        default={},
+    ),
     "base": Field(
         "choice",
-        "fixed: to the world; free: a body of its own, of the base link's name",
-        default="fixed",
+        "of a URDF. fixed: to the world; free: a body of its own, of the base link's name; "
+        "absent: fixed. Of an MJCF its free joints say",
         choices=("fixed", "free"),
     ),
     "velocity": Field("vector3", "of a free base's origin at the start", "m/s", [0.0, 0.0, 0.0]),
@@ -33,13 +39,15 @@ ROBOT: Section = {
     "prefix": Field("text", "put before the names of its links and joints", default=""),
     "angles": Field("any", f"at the start [{UNITS['angles']}]: {PER_JOINT}"),
     "rates": Field("any", f"at the start [{UNITS['rates']}]: {PER_JOINT}"),
-    "drive": Field("mapping", "motors on its joints; absent: none"),
-    "damping": Field("any", f"viscous [{UNITS['damping']}]; absent: the URDF's; {PER_JOINT}"),
-    "friction": Field("any", f"Coulomb [{UNITS['friction']}]; absent: the URDF's; {PER_JOINT}"),
+    "drive": Field("mapping", "motors on its joints; absent: those of an MJCF, else none"),
+    "damping": Field("any", f"viscous [{UNITS['damping']}]; absent: the file's; {PER_JOINT}"),
+    "friction": Field("any", f"Coulomb [{UNITS['friction']}]; absent: the file's; {PER_JOINT}"),
     "slip_rate": Field(
         "number", "of the Coulomb friction", "rad/s or m/s", 0.01, minimum=0, strict=True
     ),
-    "armature": Field("any", f"geared rotors [{UNITS['armature']}]; absent: none; {PER_JOINT}"),
+    "armature": Field(
+        "any", f"geared rotors [{UNITS['armature']}]; absent: an MJCF's, else none; {PER_JOINT}"
+    ),
     "coordinates": Field(
         "choice",
         "of its joints, see links of type joint; absent: reduced, with joint_stiffness maximal",
@@ -54,11 +62,14 @@ ROBOT: Section = {
     ),
     "payload": Field("mapping", "what a link carries"),
     "contact_spheres": Field(
-        "mapping", "link, fixed ones too -> its contact points: feet, fingertips", default={}
+        "mapping",
+        "link, fixed ones too -> its contact points: feet, fingertips; instead of those of an "
+        "MJCF's geoms",
+        default={},
     ),
     "meshes": Field(
         "choice",
-        "whether files of meshes must exist",
+        "whether files of a URDF's meshes must exist; MuJoCo needs those of an MJCF",
         default="ignore",
         choices=("ignore", "require"),
     ),

@@ -20,7 +20,8 @@ from ....rotation import quat_from_matrix, quat_matrix, quat_multiply
 from ....scene.links.joint import PLACE
 from ....scene.model import SceneModel
 from ....scene.placing import absolute
-from ....scene.robot_parts import motor_name, robot_of
+from ....scene.robot_parts import robot_of
+from ....scene.robot_pieces import motor_name
 from ....scene.schema import WORLD
 from ....sensing.joints import SIGNALS
 from ....sensing.observation import Observation

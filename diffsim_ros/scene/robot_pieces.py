@@ -1,0 +1,127 @@
+"""What robots of every source are put together from: entries of a scene's bodies and links."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from diffsim_ros.fields import Reader, join
+from diffsim_ros.robots.joint_values import NamedJoint, joint_values
+from diffsim_ros.robots.robot import FrameMotion, Inertial
+from diffsim_ros.rotation import quat_from_matrix, quat_matrix
+from diffsim_ros.scene import schema_robots
+from diffsim_ros.scene.placing import resolve_pose
+from diffsim_ros.scene.shapes import six_of, symmetric
+
+Array = np.ndarray
+
+
+@dataclass
+class RobotParts:
+    """Entries of `bodies`, `links` and `sdfs` that a robot stands for."""
+
+    bodies: dict[str, dict]
+    links: list[dict]
+    sdfs: dict[str, dict] = field(default_factory=dict)
+
+
+def placed(reader: Reader, options: dict, key: str) -> tuple[Array, Array]:
+    """Rotation (3, 3) and position (3,) of `pose`."""
+    pose = resolve_pose(reader, options["pose"], join(key, "pose"))
+    return quat_matrix(pose["orientation"]), np.array(pose["position"])
+
+
+def six(inertia: Array) -> list[float]:
+    """xx, yy, zz, xy, xz, yz of a matrix (3, 3)."""
+    return inertia[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]].tolist()
+
+
+def body_part(inertial: Inertial, motion: FrameMotion, options: dict) -> dict:
+    """A rigid body whose axes are those of a frame in motion, in which the inertial is."""
+    arm = motion.turn @ inertial.centre
+    return {
+        "mass": inertial.mass,
+        "inertia": six(inertial.inertia),
+        "pose": {
+            "position": (motion.position + arm).tolist(),
+            "orientation": quat_from_matrix(motion.turn).tolist(),
+        },
+        "velocity": (motion.velocity + np.cross(motion.omega, arm)).tolist(),
+        "angular_velocity": motion.omega.tolist(),
+        "colour": options["colour"],
+    }
+
+
+def values(
+    reader: Reader, joints: Sequence[NamedJoint], options: dict, key: str, name: str,
+    default: float | Array = 0.0,
+) -> Array:  # fmt: skip
+    """Numbers per joint of an option whose unit schema_robots.UNITS has."""
+    unit = schema_robots.UNITS[name]
+    return joint_values(joints, options[name], join(key, name), default, reader.place, unit)
+
+
+def coordinates(reader: Reader, options: dict, key: str) -> str:
+    """Of the joints: those asked for, else reduced ones unless a stiffness is given."""
+    stiffness = options["joint_stiffness"]
+    chosen = options["coordinates"] or ("reduced" if stiffness is None else "maximal")
+    if chosen == "reduced" and stiffness is not None:
+        rule = "none: reduced coordinates hold exactly"
+        raise reader.error(join(key, "joint_stiffness"), stiffness, rule)
+    return str(chosen)
+
+
+def motor_name(joint: str) -> str:
+    """Name of the motor on a robot's joint."""
+    return f"{joint}_drive"
+
+
+def motors(
+    reader: Reader, joints: Sequence[NamedJoint], options: dict, q: Array, key: str
+) -> list[dict]:
+    """The motors of `drive` on every joint, whose coordinates are q (n,) at the start."""
+    drive = reader.section(schema_robots.DRIVE, options["drive"], key)
+    follows = drive["kind"] == "position"
+    gains = {name: joint_values(joints, drive[name], join(key, name), 0.0, reader.place,
+                                schema_robots.DRIVE_UNITS[name])
+             for name in schema_robots.DRIVE_UNITS}  # fmt: skip
+    if not follows and any(drive[name] is not None for name in gains):
+        raise reader.error(join(key, "kind"), drive["kind"], "position, with stiffness and damping")
+    if drive["keys"] > 1 and drive["interval"] is None:
+        raise reader.error(join(key, "interval"), None, "seconds between the keys")
+    found = []
+    for i, joint in enumerate(joints):
+        name = options["prefix"] + joint.name
+        motor = {"name": motor_name(name), "type": "motor", "joint": name}
+        motor["kind"] = "position" if follows else "torque" if joint.turns else "force"
+        motor["keys"] = [float(q[i]) if follows else 0.0] * drive["keys"]
+        if follows:
+            motor |= {name: float(gain[i]) for name, gain in gains.items()}
+        if drive["interval"] is not None:
+            motor["interval"] = drive["interval"]
+        found.append(motor)
+    return found
+
+
+def payload(
+    reader: Reader, options: dict, key: str, carrier: Callable[[str, str], tuple[str, Array]]
+) -> dict:
+    """The payload on a link; `carrier` has its body's name, and its pose (4, 4) from the body's
+    centre of mass, whose node it is, for the link's name and a key."""
+    carried = reader.section(schema_robots.CARRIED, options["payload"], key)
+    body, pose = carrier(carried["link"], join(key, "link"))
+    inertia = carried["inertia"]
+    if inertia == "uniform":
+        raise reader.error(join(key, "inertia"), inertia, "numbers: a payload has no shape")
+    turn = pose[:3, :3]
+    return {
+        "name": options["prefix"] + carried["name"],
+        "type": "payload",
+        "body": options["prefix"] + body,
+        "mass": carried["mass"],
+        "origin": pose[:3, 3].tolist(),
+        "centre": (turn @ carried["centre"]).tolist(),
+        "inertia": six(turn @ symmetric(six_of(inertia)) @ turn.T),
+    }
