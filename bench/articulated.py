@@ -9,13 +9,14 @@ each for what a gradient needs. One thread, one process, in turn; times are CPU 
 from __future__ import annotations
 
 import re
-import time
 from pathlib import Path
 
 import numpy as np
 
 from diffsim_ros import _engine
 from diffsim_ros.scene import load_scene
+
+from .chain import best_of
 
 ROOT = Path(__file__).resolve().parents[1]
 STEP, STEPS = 0.002, 500
@@ -53,16 +54,6 @@ def scene_of(robot: dict) -> dict:
             for body in bodies
         ]
     return scene
-
-
-def best_of(repeats: int, work) -> float:
-    """Least CPU time [s] of several runs: the least disturbed one."""
-    times = []
-    for _ in range(repeats):
-        begin = time.process_time()
-        work()
-        times.append(time.process_time() - begin)
-    return min(times)
 
 
 def engine(robot: dict, repeats: int) -> dict:

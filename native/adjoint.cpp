@@ -159,7 +159,8 @@ VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv, const MatrixX
     if (scene_->articulation()) {
       const VectorXd places = step.d.articulation.pull(step.d.places, to.x[0], to.v[0]);
       for (std::size_t t = 0; t < step.d.places.size(); ++t) {
-        explicit_part(step.d.places[t].column, 0) += places[static_cast<Eigen::Index>(t)];
+        const int column = active_.all()[step.d.places[t].parameter];
+        explicit_part(column, 0) += places[static_cast<Eigen::Index>(t)];
       }
     }
     MatrixXd lam = multiplier(step, to.x[0], to.v[0], multipliers);

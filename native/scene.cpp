@@ -236,7 +236,7 @@ void Scene::start_sensitivity(const VectorXd& p, const std::vector<int>& column_
   const auto twists = map.place_twists(p, s, column_of);
   MatrixXd place = MatrixXd::Zero(static_cast<Eigen::Index>(twists.size()), X.cols());
   for (std::size_t t = 0; t < twists.size(); ++t) {
-    place(static_cast<Eigen::Index>(t), twists[t].column) = 1;
+    place(static_cast<Eigen::Index>(t), column_of[twists[t].parameter]) = 1;
   }
   map.expand(twists, place, X, V);
 }

@@ -63,11 +63,12 @@ void Rollout::expand(const StepDerivatives& d, MatrixXd& X, MatrixXd& V) const {
   MatrixXd place = MatrixXd::Zero(static_cast<Eigen::Index>(d.places.size()), X.cols());
   for (std::size_t t = 0; t < d.places.size(); ++t) {
     const auto row = static_cast<Eigen::Index>(t);
+    const int column = active_.all()[d.places[t].parameter];
     if (directions_) {
-      place.row(row) = directions_->row(d.places[t].column);
+      place.row(row) = directions_->row(column);
     } else {
       const auto& order = active_.order();
-      for (Eigen::Index c = 0; c < X.cols(); ++c) place(row, c) = order[c] == d.places[t].column;
+      for (Eigen::Index c = 0; c < X.cols(); ++c) place(row, c) = order[c] == column;
     }
   }
   d.articulation.expand(d.places, place, X, V);

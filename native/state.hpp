@@ -1,9 +1,9 @@
 // One instant of the motion, and the window of instants a time scheme looks at.
 //
 // A node is a block of degrees of freedom: a point (3: c), a frame (6: c and a rotation R), or, of
-// joints in reduced coordinates, some coordinates q or one rotation R (3).  A frame that such
-// joints carry depends on them (bodies/articulation.hpp). Bodies own nodes; elements and the solver
-// see nodes and points only, never bodies.
+// joints in reduced coordinates, some coordinates q or one rotation R (3). A frame that such
+// joints carry depends on them (reduced/articulation.hpp). Bodies own nodes; elements and the
+// solver see nodes and points only, never bodies.
 #pragma once
 
 #include <algorithm>

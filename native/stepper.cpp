@@ -141,8 +141,8 @@ void Stepper::differentiate(const Window& window, const VectorXd& p, ActiveColum
   const Articulation* articulation = scene_->articulation();
   BlockMatrix &K = articulation ? written_K_ : step.K, &B = articulation ? written_B_ : step.B;
   if (fresh) {
-    K = newton_.written_K();
-    B = newton_.written_B();
+    step.K = newton_.K();
+    step.B = newton_.B();
   } else {
     K.reset(scene_->pattern());
     B.reset(scene_->pattern());
@@ -167,7 +167,7 @@ void Stepper::differentiate(const Window& window, const VectorXd& p, ActiveColum
   if (articulation) {
     step.articulation.evaluate(*articulation, scene_->nodes(), p, window.now());
     step.places = step.articulation.place_twists(p, window.now(), active.all());
-    reduce(window, p, fresh, active, step, columns);
+    reduce(fresh, step, columns);
     out.K = &step.K;
     out.B = &step.B;
   }
@@ -176,18 +176,13 @@ void Stepper::differentiate(const Window& window, const VectorXd& p, ActiveColum
   if (window.scheme.keeps_force) step.momentum.evaluate(*scene_, window, p, active.column_of());
 }
 
-void Stepper::reduce(const Window& window, const VectorXd& p, bool fresh,
-                     const ActiveColumns& active, StepDerivatives& step,
-                     ParameterColumns& columns) {
+void Stepper::reduce(bool fresh, StepDerivatives& step, ParameterColumns& columns) {
   const ArticulationMap& map = step.articulation;
-  if (fresh) {
-    step.K = newton_.K();
-    step.B = newton_.B();
-  } else {
-    scene_->reduced().reduce(map, residual_, written_K_, written_B_, step.K, step.B);
-  }
-  for (const auto& twist : map.place_twists(p, window.now(), active.column_of())) {
-    columns.add(twist.column, map.place_column(twist, residual_, written_K_, written_B_));
+  const BlockMatrix& K = fresh ? newton_.written_K() : written_K_;
+  const BlockMatrix& B = fresh ? newton_.written_B() : written_B_;
+  if (!fresh) scene_->reduced().reduce(map, residual_, K, B, step.K, step.B);
+  for (const auto& twist : step.places) {
+    columns.add(columns.column(twist.parameter), map.place_column(twist, residual_, K, B));
   }
   map.reduce(residual_);
 }

@@ -16,8 +16,7 @@ struct StepDerivatives {
   BlockMatrix past_K[2], past_B[2];            // dr/dx_{n-k}, dr/dv_{n-k}, k = 1, 2
   std::vector<ParameterColumns::Entry> dr_dp;  // by parameters that act in this step
   std::vector<int> columns;                    // column of dr_dp -> place in S (support.hpp)
-  // How dependent frames follow, and places of joints, whose `column` is the caller's; without an
-  // articulation there are none.
+  // How dependent frames follow, and active places of joints; without an articulation none.
   ArticulationMap articulation;
   ArticulationMap::PlaceTwists places;
   // Of the momentum's sum_k gamma_k m_{n-k}, where the scheme keeps forces (momentum_rate.hpp).
@@ -82,8 +81,7 @@ class Stepper {
   NewtonReport solve(const Window& window, const VectorXd& p, const NewtonOptions& options);
 
   /// Of a step: K, B and the columns of joints' places, from residual_ and what elements wrote.
-  void reduce(const Window& window, const VectorXd& p, bool fresh, const ActiveColumns& active,
-              StepDerivatives& step, ParameterColumns& columns);
+  void reduce(bool fresh, StepDerivatives& step, ParameterColumns& columns);
 
   static constexpr int kDegrees = 3;  // of extrapolation: states end at Newton's tolerance
 

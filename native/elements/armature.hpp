@@ -27,8 +27,6 @@ class Armature : public Element {
                    BlockMatrix& B) const override;
 
  private:
-  double rate(const State& s, const VectorXd& p) const;
-
   const Joint* joint_;
   NodePair past_;  // with the blocks of the history
   int inertia_;

@@ -10,9 +10,7 @@ namespace diffsim {
 class CoordinateForce : public Element {
  public:
   CoordinateForce(std::string name, const Joint* joint) : Element(std::move(name)), joint_(joint) {}
-  std::vector<std::pair<int, int>> couplings() const override {
-    return joint_->couplings();
-  }
+  std::vector<std::pair<int, int>> couplings() const override { return joint_->couplings(); }
   void add(const Window& window, const VectorXd& p, const Assembly& out) const override;
   /// NAME.torque, or NAME.force of a slider: phi.
   void list_outputs(const Scene&, OutputList& to) const override;
@@ -24,14 +22,9 @@ class CoordinateForce : public Element {
   };
   virtual Phi phi(const Window& window, const VectorXd& p, const JointCoordinate& at,
                   ByParameter* by) const = 0;
-  /// The joint's coordinate; in reduced coordinates its value and rate alone.
-  JointCoordinate coordinate(const State& s, const VectorXd& p) const;
   bool turns() const { return joint_->kind().coordinate == JointKind::Coordinate::angle; }
 
   const Joint* joint_;
-
- private:
-  void add_on_freedom(const Window& window, const VectorXd& p, const Assembly& out) const;
 };
 
 }  // namespace diffsim

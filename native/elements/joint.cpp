@@ -48,9 +48,12 @@ int Joint::pairs(const JointPose& j, const Values& v, Pair out[3]) const {
 
 void Joint::add(const Window& window, const VectorXd& p, const Assembly& out) const {
   if (acts_on_freedom()) {
-    const double rate = freedom_.rate(window.now()), c = p[params_.friction_damping];
-    add_freedom_force(freedom_, -c * rate, 0, -c, out);
-    if (out.columns) add_freedom_column(freedom_, -rate, params_.friction_damping, *out.columns);
+    const JointCoordinate at = driven_coordinate(window.now(), p);
+    const double c = p[params_.friction_damping];
+    add_coordinate_force(window.now(), p, at, -c * at.rate, 0, -c, out);
+    if (out.columns) {
+      add_coordinate_column(at, -at.rate, params_.friction_damping, *out.columns);
+    }
     return;
   }
   if (reduced() && params_.friction_damping < 0) return;  // a weld

@@ -118,9 +118,18 @@ class Joint : public Element {
   void add_place_columns(const Matrix12& df, ParameterColumns& out) const;
   /// The same of rows of outputs, (rows, 12).
   void add_place_slopes(int row, const MatrixXd& dy, OutputJacobian& by) const;
-  /// As the function of this name in joint_pose.hpp, and the columns of the joint's place.
+  /// The coordinate as motors, limits and friction act on it: in reduced coordinates its value and
+  /// rate, which are degrees of freedom themselves, and nothing else of it.
+  JointCoordinate driven_coordinate(const State& s, const VectorXd& p) const;
+  /// A generalized force phi on it and, when asked, the columns of the joint's place.
   void add_coordinate_force(const State& s, const VectorXd& p, const JointCoordinate& at,
                             double phi, double by_q, double by_rate, const Assembly& out) const;
+  /// dphi/dp of a parameter of that force.
+  void add_coordinate_column(const JointCoordinate& at, double dphi, int parameter,
+                             ParameterColumns& out) const;
+  /// What a number by q and by its rate is by poses, velocities and the joint's place.
+  void add_coordinate_slopes(int row, const State& s, const VectorXd& p, const JointCoordinate& at,
+                             double by_q, double by_rate, OutputJacobian& by) const;
   JointReport report(const State& s, const VectorXd& p) const;
 
  private:

@@ -63,7 +63,7 @@ CoordinateForce::Phi JointLimit::phi(const Window&, const VectorXd& p, const Joi
 }
 
 void JointLimit::modes(const Window& window, const VectorXd& p, std::uint16_t* out) const {
-  const Press at = press(coordinate(window.now(), p), p);
+  const Press at = press(joint_->driven_coordinate(window.now(), p), p);
   int code = at.side == 0 ? 0 : at.side > 0 ? 1 : 2;
   if (at.clamped) code += 4;
   if (std::abs(at.from_middle) > kNearCut) code += at.from_middle > 0 ? 8 : 16;

@@ -84,11 +84,43 @@ void Joint::add_place_columns(const Matrix12& df, ParameterColumns& out) const {
 void Joint::add_coordinate_force(const State& s, const VectorXd& p, const JointCoordinate& at,
                                  double phi, double by_q, double by_rate,
                                  const Assembly& out) const {
+  if (acts_on_freedom()) return add_freedom_force(freedom_, phi, by_q, by_rate, out);
   diffsim::add_coordinate_force(nodes_, at, phi, by_q, by_rate, out);
   if (!out.columns || !place_is_active(*out.columns)) return;
   const CoordinateSlopes by = coordinate_by_place(s, p);
   const Vector12 by_phi = by_q * by.q + by_rate * by.rate;
   add_place_columns(at.g * by_phi.transpose() + phi * by.g, *out.columns);
+}
+
+JointCoordinate Joint::driven_coordinate(const State& s, const VectorXd& p) const {
+  if (!acts_on_freedom()) return coordinate(s, p);
+  JointCoordinate at;
+  at.q = freedom_.q(s);
+  at.rate = freedom_.rate(s);
+  return at;
+}
+
+void Joint::add_coordinate_column(const JointCoordinate& at, double dphi, int parameter,
+                                  ParameterColumns& out) const {
+  if (acts_on_freedom()) return add_freedom_column(freedom_, dphi, parameter, out);
+  const int column = out.column(parameter);
+  if (column >= 0) nodes_.add(dphi * at.g, column, out);
+}
+
+void Joint::add_coordinate_slopes(int row, const State& s, const VectorXd& p,
+                                  const JointCoordinate& at, double by_q, double by_rate,
+                                  OutputJacobian& by) const {
+  if (acts_on_freedom()) {
+    using Number = Eigen::Matrix<double, 1, 1>;
+    by.add_x(row, freedom_.dof, Number(freedom_.ratio * by_q));
+    by.add_v(row, freedom_.dof, Number(freedom_.ratio * by_rate));
+    return;
+  }
+  nodes_.each_part(by_q * at.g + by_rate * at.rate_x,
+                   [&](int dof, const auto& J) { by.add_x(row, dof, J.eval()); });
+  nodes_.each_part(by_rate * at.g, [&](int dof, const auto& J) { by.add_v(row, dof, J.eval()); });
+  const CoordinateSlopes place = coordinate_by_place(s, p);
+  add_place_slopes(row, (by_q * place.q + by_rate * place.rate).transpose(), by);
 }
 
 }  // namespace diffsim

@@ -51,7 +51,7 @@ void Motor::modes(const Window& window, const VectorXd& p, std::uint16_t* out) c
   if (!follows()) return;
   *out = 0;
   if (!turns()) return;
-  const double e = error(keys_.at(window.t).value(p), coordinate(window.now(), p).q);
+  const double e = error(keys_.at(window.t).value(p), joint_->driven_coordinate(window.now(), p).q);
   if (std::abs(e) > kNearCut) *out = e > 0 ? 1 : 2;
 }
 

@@ -74,7 +74,7 @@ void Articulation::add_joint(const Joint& joint, const std::vector<Node>& nodes,
                              std::vector<Group>& groups) {
   const int a = joint.nodes().node(0), b = joint.nodes().node(1);
   const int carrier = base_step(a, nodes), first = static_cast<int>(steps_.size());
-  Link link{b, nodes[b].frame, a, a < 0 ? -1 : link_of_[a], carrier, first, first, carrier, &joint};
+  Link link{b, nodes[b].frame, a < 0 ? -1 : link_of_[a], carrier, first, first, carrier, &joint};
   const auto kinds = steps_of(joint.kind());
   if (joint.mimic().joint) {  // whose coordinate it has, see follow_others()
     steps_.push_back({kinds[0].first, carrier, kinds[0].second, -1, 0, -1});
@@ -146,6 +146,27 @@ void Articulation::follow_others() {
   }
 }
 
+template <class Visit>
+void Articulation::walk(const Link& link, const State& s, Matrix3d& M, Vector3d& x,
+                        Visit&& visit) const {
+  for (int k = link.first; k < link.last; ++k) {
+    const Step& step = steps_[k];
+    if (step.kind == StepKind::turns) {
+      visit(k, Vector3d(Vector3d::Zero()), 0.);
+      M = M * s.R[first_[k]];
+      continue;
+    }
+    const double q = step.ratio * s.q[first_[k]] + step.shift;
+    const Vector3d axis = M.col(step.axis);
+    visit(k, axis, q);
+    if (step.kind == StepKind::slide) {
+      x += q * axis;
+    } else {
+      turn(M, step.axis, q);
+    }
+  }
+}
+
 void Articulation::place(const VectorXd& p, State& s) const {
   for (const Link& link : links_) {
     const NodePair::Pose a = link.joint->nodes().pose(0, s);
@@ -153,24 +174,19 @@ void Articulation::place(const VectorXd& p, State& s) const {
     Matrix3d M = a.R * at[0].axes;
     const Vector3d arm = a.R * at[0].point;
     Vector3d x = a.c + arm, v = a.v + a.w.cross(arm), w = a.w;
-    for (int k = link.first; k < link.last; ++k) {
+    walk(link, s, M, x, [&](int k, const Vector3d& axis, double q) {
       const Step& step = steps_[k];
       if (step.kind == StepKind::turns) {
         w += M * s.w[first_[k]];
-        M = M * s.R[first_[k]];
-        continue;
+        return;
       }
-      const Vector3d axis = M.col(step.axis);
-      const double q = step.ratio * s.q[first_[k]] + step.shift;
       const double rate = step.ratio * s.qdot[first_[k]];
       if (step.kind == StepKind::slide) {
-        x += q * axis;
         v += rate * axis + w.cross(q * axis);
       } else {
         w += rate * axis;
-        turn(M, step.axis, q);
       }
-    }
+    });
     s.R[link.frame] = M * at[1].axes.transpose();
     const Vector3d back = s.R[link.frame] * at[1].point;
     s.c.col(link.node) = x - back;
@@ -201,26 +217,22 @@ void Articulation::screws(const VectorXd& p, const State& s, const Vector3d& ori
     const JointPlace at = link.joint->place(p)[0];
     Matrix3d M = a.R * at.axes;
     Vector3d x = a.c + a.R * at.point - origin;
-    for (int k = link.first; k < link.last; ++k) {
+    walk(link, s, M, x, [&](int k, const Vector3d& axis, double) {
       const Step& step = steps_[k];
       if (step.kind == StepKind::turns) {
         S[k].topRows<3>() = M;
         S[k].bottomRows<3>().noalias() = skew(x) * M;
         rate[k] = S[k] * s.w[first_[k]];
-        continue;
+        return;
       }
-      const Vector3d axis = M.col(step.axis);
-      const double q = step.ratio * s.q[first_[k]] + step.shift;
       if (step.kind == StepKind::slide) {
         S[k].col(0).tail<3>() = step.ratio * axis;
-        x += q * axis;
       } else {
         S[k].col(0).head<3>() = step.ratio * axis;
         S[k].col(0).tail<3>() = step.ratio * x.cross(axis);
-        turn(M, step.axis, q);
       }
       rate[k] = S[k].col(0) * s.qdot[first_[k]];
-    }
+    });
   }
 }
 

@@ -13,7 +13,6 @@
 // a free frame that carries others is two steps, its three slides and its three turns.
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "../elements/joint.hpp"
@@ -36,7 +35,6 @@ class Articulation {
   };
   struct Link {  // a frame that depends on joints
     int node, frame;
-    int carrier;       // body a's node, -1: the world
     int carrier_link;  // body a among the links, -1: it is none
     int carrier_step;  // what moves body a, -1: nothing
     int first, last;   // its joint's steps are [first, last); none: a weld
@@ -81,6 +79,10 @@ class Articulation {
     bool turns;
     int count, last;  // number of coordinates, the last step
   };
+  /// Along a joint from its axes M and point x in body a to those in body b; before each step
+  /// visit(step, its axis, its coordinate), which are zero of a ball's turns.
+  template <class Visit>
+  void walk(const Link& link, const State& s, Matrix3d& M, Vector3d& x, Visit&& visit) const;
   void add_joint(const Joint& joint, const std::vector<Node>& nodes, std::vector<Group>& groups);
   void follow_others();
   int base_step(int node, const std::vector<Node>& nodes);

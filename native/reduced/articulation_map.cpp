@@ -5,6 +5,7 @@
 #include "twist.hpp"
 
 namespace diffsim {
+
 void ArticulationMap::evaluate(const Articulation& at, const std::vector<Node>& nodes,
                                const VectorXd& p, const State& s) {
   at_ = &at;
@@ -166,7 +167,7 @@ VectorXd ArticulationMap::pull(const PlaceTwists& twists, MatrixXd& x, MatrixXd&
   }
   for (int k = static_cast<int>(steps.size()) - 1; k >= 0; --k) {
     // dV += before x rate
-    before[k] = -cross_matrix(rate_[k]).transpose() * dV[k];
+    before[k] = cross_force(rate_[k], dV[k]);
     if (steps[k].parent >= 0) dV[steps[k].parent] += dV[k];
     for (int i = 0; i < steps[k].columns(); ++i) {
       v(steps[k].dof + i, 0) += S_[k].col(i).dot(dV[k]);
@@ -219,8 +220,7 @@ ArticulationMap::PlaceTwists ArticulationMap::place_twists(
       const Vector3d in_b = b.c + b.R * place[1].point - origin_;
       const Vector12 d = by->col(k);
       // What moves the joint in b moves b the other way.
-      twists.push_back({column_of[parameter], static_cast<int>(l),
-                        twist(d.segment<3>(3), in_a, d.head<3>()),
+      twists.push_back({parameter, static_cast<int>(l), twist(d.segment<3>(3), in_a, d.head<3>()),
                         -twist(d.tail<3>(), in_b, d.segment<3>(6))});
     }
   }

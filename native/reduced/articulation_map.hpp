@@ -31,7 +31,7 @@ class ArticulationMap {
 
   /// What a parameter of a joint's place does to the joint's link, before and after its steps.
   struct PlaceTwist {
-    int column, link;
+    int parameter, link;
     Vector6 before, after;
   };
   using PlaceTwists = std::vector<PlaceTwist>;
