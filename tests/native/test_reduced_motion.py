@@ -40,6 +40,12 @@ def test_joints_are_closed_to_rounding_after_a_thousand_steps(at):
         assert motion["tilt"].max() <= 1e-12
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_steps_on_a_driven_body_end_at_rounding(seed):
+    """A tolerance below what rounding leaves of r is met by what rounding is told to be."""
+    run(tree("driven body", FAR, seed), 300, 1e-3, tolerance=1e-11)
+
+
 def test_a_hinge_turns_many_times():
     """Eight turns, at a rate that is constant: a spin about a principal axis."""
     s = _engine.Scene()
