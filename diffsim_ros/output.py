@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import itertools
 import json
 import math
 import os
@@ -43,16 +44,30 @@ class OutputFolder:
     ) -> None:
         self.files = tuple(files)
         self._made: list[Path] = []
-        self.path = Path(path) if path is not None else _dated(command)
-        self._make()
+        if path is not None:
+            self.path = Path(path)
+            self._make()
+        else:
+            self._make_dated(command)
         self.refuse_existing(self.files)
 
-    def _make(self) -> None:
+    def _make_dated(self, command: str) -> None:
+        """Make a folder that is this object's alone, also beside others made in the same second."""
+        stamp = datetime.datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
+        for count in itertools.count(1):
+            suffix = f"_{count}" if count > 1 else ""
+            self.path = Path("out") / f"{stamp}_{command}{suffix}"
+            if not os.path.lexists(self.path) and self._make():
+                return
+
+    def _make(self) -> bool:
+        """Make the folder; tell whether it was made here, and not found or made by another."""
         missing = [p for p in (self.path, *self.path.parents) if not p.exists()]
         try:
             for folder in reversed(missing):
-                folder.mkdir(exist_ok=True)
-                self._made.append(folder)
+                with contextlib.suppress(FileExistsError):  # another process was quicker
+                    folder.mkdir(parents=True)
+                    self._made.append(folder)
             if not self.path.is_dir():
                 raise NotADirectoryError(20, "not a folder")
             with tempfile.NamedTemporaryFile(dir=self.path, prefix=STAGE_PREFIX):
@@ -63,6 +78,7 @@ class OutputFolder:
             raise InputError(
                 self.path, "--out", reason, "a folder that can be made and written to"
             ) from error
+        return self.path in self._made
 
     def refuse_existing(self, names: Iterable[str]) -> None:
         """Raise InputError naming the first of `names` that is already in the folder."""
@@ -111,16 +127,6 @@ class OutputFolder:
         for folder in reversed(self._made):
             with contextlib.suppress(OSError):
                 folder.rmdir()
-
-
-def _dated(command: str) -> Path:
-    stamp = datetime.datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
-    base = Path("out") / f"{stamp}_{command}"
-    candidate, count = base, 1
-    while candidate.exists():
-        count += 1
-        candidate = base.with_name(f"{base.name}_{count}")
-    return candidate
 
 
 def _sync(path: Path) -> None:

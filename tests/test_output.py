@@ -4,6 +4,8 @@ import errno
 import json
 import math
 import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -110,6 +112,20 @@ def test_dated_folders_are_new(tmp_path, monkeypatch):
     assert first.path.parent.name == "out" and "bench" in first.path.name
     second.discard_if_empty()
     assert first.path.is_dir() and not second.path.exists()
+
+
+def test_dated_folders_made_at_once_are_each_their_own(tmp_path, monkeypatch):
+    """Neither of two planners may remove the folder that the other is about to write to."""
+    monkeypatch.chdir(tmp_path)
+    ready = threading.Barrier(8)
+
+    def make(_):
+        ready.wait()
+        return OutputFolder(None, command="plan").path
+
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(20):
+            assert len(set(pool.map(make, range(8)))) == 8
 
 
 def test_json_and_yaml_hold_plain_values(tmp_path):
