@@ -61,10 +61,17 @@ class Rollout::Backward {
  public:
   explicit Backward(Rollout& r)
       : r_(&r),
-        stepper_(*r.scene_, r.profile()),
+        stepper_(r.make_stepper()),
         active_(r.active_),
         step_(*r.scene_, r.options_.stagnate) {}
 
+  /// Gives record i and those before it the states that its derivatives look at; before at(i).
+  void restore(std::size_t i) {
+    if (i + 2 < r_->records_.size()) r_->drop_state(i + 2);
+    if (r_->records_[i > 2 ? i - 2 : 0].state && r_->records_[i > 1 ? i - 1 : 0].state) return;
+    if (!again_) again_ = r_->make_stepper();
+    r_->restore_states(i, *again_);
+  }
   /// Record i; call with i falling by one.
   LinearizedStep& at(int i) {
     Record& record = r_->records_[i];
@@ -81,11 +88,11 @@ class Rollout::Backward {
 
  private:
   void differentiate(int i) {
-    stepper_.differentiate(r_->window(i), r_->p_, active_, false, next_);
+    stepper_->differentiate(r_->window(i), r_->p_, active_, false, next_);
   }
 
   Rollout* r_;
-  Stepper stepper_;
+  std::unique_ptr<Stepper> stepper_, again_;  // again_: for states that were dropped
   ActiveColumns active_;
   LinearizedStep step_;
   StepDerivatives next_;
@@ -140,6 +147,7 @@ VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv, const MatrixX
   Backward backward(*this);
   Extrapolation multipliers(kDegrees);  // newest: of the step after
   for (int i = static_cast<int>(records_.size()) - 1; i >= 0; --i) {
+    backward.restore(i);
     if (const int frame = records_[i].frame; frame >= 0) {
       to.x[0] += gx.col(frame);
       to.v[0] += gv.col(frame);

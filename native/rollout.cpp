@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "implicit_stepper.hpp"
+
 namespace diffsim {
 namespace {
 
@@ -17,6 +19,13 @@ void Options::check() const {
       refuse("options: spectral_radius", "must be in [0, 1]", *spectral_radius);
     }
     if (order != 2) refuse("options: spectral_radius", "needs order 2", order);
+  }
+  if (checkpoint_every < 1) {
+    refuse("options: checkpoint_every", "must be >= 1", checkpoint_every);
+  }
+  if (checkpoint_every > 1 && !velocity) {
+    refuse("options: checkpoint_every",
+           "is for the stepper velocity, whose steps depend on one state", checkpoint_every);
   }
   if (record_every < 1) refuse("options: record_every", "must be >= 1", record_every);
   if (!(tolerance > 0) || tolerance > 1) {
@@ -75,12 +84,14 @@ Rollout::Rollout(const Scene& scene, const VectorXd& p, int steps, const Options
   watched_.assign(scene.contacts().begin(), scene.contacts().end());
   records_.push_back(
       {TimeScheme::bdf(1, options.step), 0, std::make_shared<State>(scene.start(p)), 0, nullptr});
-  Stepper stepper(scene, profile());
+  if (options.velocity) check_velocity_stepper();
+  const std::unique_ptr<Stepper> owned = make_stepper();
+  Stepper& stepper = *owned;
   if (options.spectral_radius) {
     auto forces = std::make_unique<StepDerivatives>();
     const bool derivatives = mode != GradientMode::none;
-    if (stepper.start_force(*records_[0].state, options.step, p, active_,
-                            derivatives ? forces.get() : nullptr) &&
+    if (static_cast<ImplicitStepper&>(stepper).start_force(
+            *records_[0].state, options.step, p, active_, derivatives ? forces.get() : nullptr) &&
         derivatives) {
       start_ = std::move(forces);
     }
@@ -108,6 +119,38 @@ Rollout::Rollout(const Scene& scene, const VectorXd& p, int steps, const Options
   if (cancel) cancel->done.fetch_add(1, std::memory_order_relaxed);
 }
 
+std::unique_ptr<Stepper> Rollout::make_stepper() {
+  if (!options_.velocity) return std::make_unique<ImplicitStepper>(*scene_, profile());
+  return std::make_unique<VelocityStepper>(*scene_, *options_.velocity, profile());
+}
+
+void Rollout::check_velocity_stepper() const {
+  if (options_.spectral_radius) {
+    refuse("options: spectral_radius", "is for the implicit stepper", *options_.spectral_radius);
+  }
+  if (const Articulation* at = scene_->articulation()) {
+    for (const Articulation::Link& link : at->links()) {
+      for (int k = 0; k < 12; ++k) {
+        const int parameter = link.joint->place_parameter(k);
+        if (parameter < 0 || active_.all()[parameter] < 0) continue;
+        refuse("active parameters",
+               "with the velocity stepper, joints have no derivatives by their place",
+               "'" + scene_->parameters().info()[parameter].name + "'",
+               "leave it out, or take world.stepper: implicit");
+      }
+    }
+  }
+  for (const auto& e : scene_->elements()) {
+    const bool contact = dynamic_cast<const ContactElement*>(e.get());
+    if (!contact && !dynamic_cast<const Joint*>(e.get())) continue;
+    for (const Output& output : outputs_.list()) {
+      if (output.name.rfind(e->name() + ".", 0) != 0) continue;
+      refuse("outputs", "the velocity stepper reports no forces of contacts and joints",
+             "'" + output.name + "'", "take world.stepper: implicit");
+    }
+  }
+}
+
 void Rollout::check_directions() const {
   if (!directions_) return;
   if (mode_ != GradientMode::sensitivity) {
@@ -129,6 +172,7 @@ Window Rollout::window(std::size_t i) const {
 }
 
 TimeScheme Rollout::scheme(double h, bool halved) const {
+  if (options_.velocity) return TimeScheme::bdf(1, h);
   const int order = options_.order == 2 && depth_ >= 1 ? 2 : 1;
   TimeScheme plain = TimeScheme::bdf(order, h);
   if (!options_.spectral_radius) return plain;
@@ -186,8 +230,28 @@ bool Rollout::accept(const TimeScheme& scheme, double t, Stepper& stepper) {
   if (mode_ != GradientMode::store && mode_ != GradientMode::checkpoint && records_.size() > 3) {
     records_.erase(records_.begin());
   }
+  if (mode_ == GradientMode::checkpoint && records_.size() > 2) drop_state(records_.size() - 3);
   ++depth_;
   return true;
+}
+
+void Rollout::drop_state(std::size_t i) {
+  const bool kept = i % static_cast<std::size_t>(options_.checkpoint_every) == 0;
+  if (!kept && records_[i].frame < 0) records_[i].state.reset();
+}
+
+void Rollout::restore_states(std::size_t i, Stepper& stepper) {
+  if (options_.checkpoint_every == 1) return;
+  const std::size_t needed = i > 2 ? i - 2 : 0;  // the derivatives of i - 1 may be made beside
+  std::size_t from = needed;
+  while (!records_[from].state) --from;
+  for (std::size_t k = from + 1; k <= i; ++k) {
+    if (records_[k].state) continue;
+    State& start = *records_[k - 1].state;
+    start.dc.setZero(3, start.c.cols());  // which forget_increments() took
+    stepper.step(start, nullptr, records_[k].scheme, records_[k].t, p_, {});
+    records_[k].state = std::make_shared<State>(stepper.state());
+  }
 }
 
 void Rollout::forget_increments() {
@@ -203,7 +267,16 @@ void Rollout::add_frame(double t) {
   frame.place.resize(3, n);
   int at = 0;
   Matrix3X force, place;
+  if (options_.velocity) {
+    frame.force.setZero();
+    frame.place.setZero();
+    for (const HardContact& hard : records_.back().state->hard) {
+      frame.force.col(hard.point) = hard.force;
+      frame.place.col(hard.point) = hard.place;
+    }
+  }
   for (const ContactElement* e : scene_->contacts()) {
+    if (options_.velocity) break;
     const int count = e->contact_count();
     e->forces(window(records_.size() - 1), p_, force, place);
     frame.force.middleCols(at, count) = force;

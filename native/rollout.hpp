@@ -4,8 +4,10 @@
 #include <atomic>
 #include <optional>
 
+#include "extrapolation.hpp"
 #include "outputs/requested.hpp"
 #include "stepper.hpp"
+#include "velocity/velocity_stepper.hpp"
 #include "worker.hpp"
 
 namespace diffsim {
@@ -18,10 +20,12 @@ struct Options {
   int max_iterations = 50;
   int max_halvings = 4;  // of a step that does not converge; 0 = never halve
   bool stagnate = false;
-  bool record_modes = false;              // contact codes and their hash
-  double gradient_tolerance = 1e-12;      // of the linear solves for S and lambda
-  bool profile = false;                   // measure where the time goes
-  std::optional<double> spectral_radius;  // of generalized-alpha in place of BDF2
+  bool record_modes = false;                // contact codes and their hash
+  double gradient_tolerance = 1e-12;        // of the linear solves for S and lambda
+  bool profile = false;                     // measure where the time goes
+  std::optional<double> spectral_radius;    // of generalized-alpha in place of BDF2
+  std::optional<VelocityOptions> velocity;  // the velocity stepper in place of the implicit one
+  int checkpoint_every = 1;  // mode checkpoint keeps every k-th state, and steps again from there
   void check() const;
 };
 
@@ -103,6 +107,8 @@ class Rollout {
           const std::vector<int>& active, GradientMode mode, CancelToken* cancel, int threads,
           const MatrixXd* directions, const std::vector<std::string>& outputs);
   void check_directions() const;
+  void check_velocity_stepper() const;
+  std::unique_ptr<Stepper> make_stepper();
   bool advance_step(int step, int depth, double t, double h, Stepper& stepper);
   bool accept(const TimeScheme& scheme, double t, Stepper& stepper);
   /// Window on records i, i-1, i-2 as record i's scheme looked back.
@@ -110,6 +116,10 @@ class Rollout {
   /// For the next step, of h [s]; `halved`: it is part of one that did not converge.
   TimeScheme scheme(double h, bool halved) const;
   void forget_increments();
+  /// Drops a state that is no checkpoint, nor seen in a frame.
+  void drop_state(std::size_t i);
+  /// Steps again to where record i, and those that its derivatives look at, have states.
+  void restore_states(std::size_t i, Stepper& stepper);
   void start_sensitivity(MatrixXd& X, MatrixXd& V) const;
   /// Rows of dependent frames in derivatives of what a step led to.
   void expand(const StepDerivatives& d, MatrixXd& X, MatrixXd& V) const;

@@ -5,6 +5,7 @@
 #include "bodies/kinematics.hpp"
 #include "elements/gravity.hpp"
 #include "elements/inertia.hpp"
+#include "velocity/multibody.hpp"
 
 namespace diffsim {
 namespace {
@@ -135,6 +136,12 @@ void Scene::finalize() {
   driven_blocks_ = driven_blocks(solved_pattern());
   driven_past_ = driven_blocks(past_pattern_);
   final_ = true;
+}
+
+const Multibody& Scene::multibody() const {
+  const std::lock_guard<std::mutex> lock(multibody_mutex_);
+  if (!multibody_) multibody_ = std::make_shared<const Multibody>(*this);
+  return *multibody_;
 }
 
 void Scene::add_coordinates() {

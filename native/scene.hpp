@@ -6,6 +6,7 @@
 
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,8 @@
 #include "reduced/reduced_pattern.hpp"
 
 namespace diffsim {
+
+class Multibody;
 
 class Scene {
  public:
@@ -58,7 +61,10 @@ class Scene {
   const ReducedPattern& reduced() const { return reduced_; }
   /// Number of nodes that are bodies'; those of joint coordinates come behind.
   int body_nodes() const { return body_nodes_; }
-  int body_ndof() const { return body_ndof_; }                        // theirs
+  int body_ndof() const { return body_ndof_; }  // theirs
+  /// As the velocity stepper sees the scene; refuses one that it cannot move.
+  const Multibody& multibody() const;
+  int gravity_parameter() const { return p_gravity_; }                // the first of three
   const BlockPattern& past_pattern() const { return past_pattern_; }  // of dr/d(past states)
   const std::shared_ptr<const LinearPattern>& linear_pattern() const { return linear_; }
   const VectorXd& residual_scale() const { return scale_; }  // 1, or 1/radius for torques
@@ -105,6 +111,8 @@ class Scene {
   BlockPattern pattern_, past_pattern_;
   ReducedPattern reduced_;
   std::shared_ptr<const LinearPattern> linear_;
+  mutable std::mutex multibody_mutex_;
+  mutable std::shared_ptr<const Multibody> multibody_;  // made when it is first asked for
   VectorXd scale_;
   std::vector<NodeMass> masses_;  // per node
   int ndof_ = 0, frames_ = 0, body_nodes_ = 0, body_ndof_ = 0, p_gravity_ = 0, stick_count_ = 0;

@@ -33,6 +33,13 @@ struct Node {
   int turn() const { return kind == NodeKind::frame ? dof + 3 : dof; }
 };
 
+/// A hard contact that pressed in the step that led to a state (velocity/).
+struct HardContact {
+  int point;              // of all contact points (ContactElement::first_point)
+  Vector3d force, place;  // on the point's body, world [N], [m]
+  std::uint16_t code;     // as Element::modes has them
+};
+
 struct State {
   Matrix3X c, v;                          // positions [m], velocities [m/s], world (3, nodes)
   std::vector<Matrix3d> R;                // body to world (frames); of a joint, b's axes in a's
@@ -46,6 +53,7 @@ struct State {
   VectorXd force;
   // ContactMode of each contact point here, open, sticking or sliding, where it is known.
   std::vector<std::uint8_t> touching;
+  std::vector<HardContact> hard;
 };
 
 /// A linear two-step method, sum_k gamma[k] y_{n-k} = sum_k lag[k] ydot_{n-k} with lag[0] = 1, on

@@ -1,7 +1,9 @@
 // Stepper: one step, and its exact linearization. Rollouts, S and lambda use only these.
 #pragma once
 
-#include "extrapolation.hpp"
+#include <memory>
+
+#include "bodies/kinematics.hpp"
 #include "momentum_rate.hpp"
 #include "newton.hpp"
 #include "support.hpp"
@@ -42,56 +44,18 @@ struct LinearizedStep {
 
 class Stepper {
  public:
-  explicit Stepper(const Scene& scene, Timing* timing = nullptr)
-      : scene_(&scene),
-        timing_(timing),
-        newton_(scene, timing),
-        u_(scene.ndof()),
-        past_(kDegrees),
-        next_(make_state(scene.nodes())) {}
-
+  virtual ~Stepper() = default;
   /// One step from prev (and prev2 for BDF2) to time t. On success `state()` is the new state.
-  NewtonReport step(const State& prev, const State* prev2, const TimeScheme& scheme, double t,
-                    const VectorXd& p, const NewtonOptions& options);
-  const State& state() const { return next_; }
-
-  /// Forces at the start (State::force), and in `out`, unless it is null, K, B and dr_dp of minus
-  /// them; false where they are not known (Element::differences).
-  bool start_force(State& start, double h, const VectorXd& p, ActiveColumns& active,
-                   StepDerivatives* out);
-
+  virtual NewtonReport step(const State& prev, const State* prev2, const TimeScheme& scheme,
+                            double t, const VectorXd& p, const NewtonOptions& options) = 0;
+  virtual const State& state() const = 0;
   /// Derivatives where window.now() solves the step, into `out` (whose memory is used again).
-  /// `fresh`: the Jacobian blocks of the last step() are still those of window.now().
-  void differentiate(const Window& window, const VectorXd& p, ActiveColumns& active, bool fresh,
-                     StepDerivatives& out);
-
+  /// `fresh`: window.now() is state(), just found by step() with options.keep_jacobian.
+  virtual void differentiate(const Window& window, const VectorXd& p, ActiveColumns& active,
+                             bool fresh, StepDerivatives& out) = 0;
   /// Mode codes (element.hpp) of all elements at a state at time t [s].
-  void modes(const Window& window, const VectorXd& p, std::vector<std::uint16_t>& out) const;
-
- private:
-  /// Adds the rates of the last states to past_; prev2 null: of prev alone.
-  void remember(const State& prev, const State* prev2);
-  void predict(const State& prev, const TimeScheme& scheme, double t, const VectorXd& p);
-  /// Notes which points touch at the end of a step, for the next one.
-  void note_touching(const Window& window, const VectorXd& p);
-  /// Chooses the points that stick at first.
-  void begin_stick(const Window& window, const VectorXd& p);
-  /// Solves with those sticking, sticks what has stopped and releases what is loaded too much,
-  /// until no stick state changes: what is found then does not depend on where the search began.
-  NewtonReport solve(const Window& window, const VectorXd& p, const NewtonOptions& options);
-
-  /// Of a step: K, B and the columns of joints' places, from residual_ and what elements wrote.
-  void reduce(bool fresh, StepDerivatives& step, ParameterColumns& columns);
-
-  static constexpr int kDegrees = 3;  // of extrapolation: states end at Newton's tolerance
-
-  const Scene* scene_;
-  Timing* timing_;
-  Newton newton_;
-  VectorXd u_, residual_;
-  BlockMatrix written_K_, written_B_;  // where there is an articulation
-  Extrapolation past_;                 // rates at the ends of the last steps of one size
-  State next_;
+  virtual void modes(const Window& window, const VectorXd& p,
+                     std::vector<std::uint16_t>& out) const = 0;
 };
 
 }  // namespace diffsim

@@ -16,6 +16,7 @@ ITEMS = {
     "gradients": "derivatives of simulated motion against central differences",
     "gradients_mixed": "the same over scenes of soft, rigid and jointed bodies",
     "reduced": "the same over trees of joints in reduced coordinates, and how far these open",
+    "hard_contact": "hard contact of the velocity stepper: its laws, closed forms, derivatives",
     "touchdown": "derivatives after contact over all phases of a step, 19 scenes",
     "onset_gain": "plans and fits with contact integrated within steps, and sampled",
     "physics": "closed forms, orders of convergence, conservation",

@@ -6,7 +6,7 @@ from typing import Any
 
 KEPT = (
     "step", "order", "spectral_radius", "record_every", "tolerance", "max_iterations",
-    "max_halvings",
+    "max_halvings", "stepper", "friction_cone",
 )  # fmt: skip
 
 

@@ -32,6 +32,8 @@ def engine_options(world: Mapping[str, Any], *, record_modes: bool = False) -> A
         max_iterations=world["max_iterations"],
         max_halvings=world["max_halvings"],
         record_modes=record_modes,
+        stepper=world["stepper"],
+        friction_cone=world["friction_cone"],
     )
 
 

@@ -64,6 +64,12 @@ def _world(reader: Reader, value: object) -> dict:
     elif radius is not None:
         rule = "scheme: generalized_alpha"
         raise reader.error("world.spectral_radius", radius, rule, "change the scheme or remove it")
+    if world["stepper"] == "velocity" and radius is not None:
+        rule = "stepper: implicit"
+        raise reader.error("world.scheme", world["scheme"], rule, "remove one of the two")
+    if world["stepper"] == "implicit" and world["friction_cone"] != "cone":
+        rule = "stepper: velocity"
+        raise reader.error("world.friction_cone", world["friction_cone"], rule)
     if not world["duration"] <= MOST_STEPS * world["step"]:
         rule = f"at most {MOST_STEPS} steps of {world['step']:g} s"
         raise reader.error("world.duration", world["duration"], rule)

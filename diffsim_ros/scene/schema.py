@@ -35,8 +35,24 @@ WORLD: Section = {
     "gravity": Field("vector3", "acceleration, world frame", "m/s^2", [0.0, 0.0, -9.81]),
     "step": Field("number", "time step", "s", REQUIRED, minimum=0, strict=True),
     "duration": Field("number", "simulated time, rounded to whole steps", "s", REQUIRED, minimum=0),
+    "stepper": Field(
+        "choice",
+        "`implicit`: all forces at the end of a step; `velocity`: semi-implicit Euler with hard "
+        "contacts, for rigid bodies and joints in reduced coordinates",
+        default="implicit",
+        choices=("implicit", "velocity"),
+    ),
+    "friction_cone": Field(
+        "choice",
+        "of hard contacts: Coulomb's cone, or a pyramid along two tangents",
+        default="cone",
+        choices=("cone", "pyramid"),
+    ),
     "scheme": Field(
-        "choice", "time scheme", default="bdf2", choices=("bdf1", "bdf2", "generalized_alpha")
+        "choice",
+        "time scheme of the implicit stepper",
+        default="bdf2",
+        choices=("bdf1", "bdf2", "generalized_alpha"),
     ),
     "spectral_radius": Field(
         "number",

@@ -34,6 +34,7 @@ E choice(Text key, const py::handle& value, const std::vector<std::pair<std::str
 ContactLaw law_of(const py::kwargs& given) {
   ContactLaw law;
   law.rolls = given.contains("c_roll") || given.contains("c_spin");
+  law.bounces = given.contains("restitution");
   py::dict rest(given);
   const auto take = [&](Text key) {
     return rest.contains(key) ? rest.attr("pop")(key) : py::object();

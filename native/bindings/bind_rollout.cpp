@@ -19,6 +19,32 @@ GradientMode gradient_mode(const std::string& mode) {
   refuse("rollout: mode", "must be none, sensitivity, store or checkpoint", "'" + mode + "'");
 }
 
+void set_stepper(Options& o, const std::string& stepper) {
+  if (stepper == "implicit") {
+    o.velocity.reset();
+  } else if (stepper == "velocity") {
+    if (!o.velocity) o.velocity.emplace();
+  } else {
+    refuse("options: stepper", "must be implicit or velocity", "'" + stepper + "'");
+  }
+}
+
+std::string cone_of(const Options& o) {
+  return o.velocity && o.velocity->cone == FrictionCone::pyramid ? "pyramid" : "cone";
+}
+
+void set_cone(Options& o, const std::string& cone) {
+  if (cone != "cone" && cone != "pyramid") {
+    refuse("options: friction_cone", "must be cone or pyramid", "'" + cone + "'");
+  }
+  if (!o.velocity && cone != "cone") {
+    refuse("options: friction_cone", "is for the stepper velocity", "'" + cone + "'");
+  }
+  if (o.velocity) {
+    o.velocity->cone = cone == "pyramid" ? FrictionCone::pyramid : FrictionCone::cone;
+  }
+}
+
 // One array (frames, rows, cols) from what `write(frame, out)` puts into each frame's slice.
 template <class F>
 Doubles per_frame(const Rollout& r, Index rows, Index cols, F&& write) {
@@ -240,10 +266,14 @@ void bind_options(py::module_& m) {
       .def(py::init([](double step, int order, int record_every, double tolerance,
                        int max_iterations, int max_halvings, bool stagnate, bool record_modes,
                        double gradient_tolerance, bool profile,
-                       std::optional<double> spectral_radius) {
+                       std::optional<double> spectral_radius, const std::string& stepper,
+                       const std::string& friction_cone, int checkpoint_every) {
              Options o{step,           order,    record_every, tolerance,          max_iterations,
                        max_halvings,   stagnate, record_modes, gradient_tolerance, profile,
                        spectral_radius};
+             set_stepper(o, stepper);
+             set_cone(o, friction_cone);
+             o.checkpoint_every = checkpoint_every;
              o.check();
              return o;
            }),
@@ -252,7 +282,8 @@ void bind_options(py::module_& m) {
            py::arg("max_iterations") = d.max_iterations, py::arg("max_halvings") = d.max_halvings,
            py::arg("stagnate") = d.stagnate, py::arg("record_modes") = d.record_modes,
            py::arg("gradient_tolerance") = d.gradient_tolerance, py::arg("profile") = d.profile,
-           py::arg("spectral_radius") = py::none())
+           py::arg("spectral_radius") = py::none(), py::arg("stepper") = "implicit",
+           py::arg("friction_cone") = "cone", py::arg("checkpoint_every") = d.checkpoint_every)
       .def_readwrite("step", &Options::step)
       .def_readwrite("order", &Options::order)
       .def_readwrite("record_every", &Options::record_every)
@@ -264,7 +295,17 @@ void bind_options(py::module_& m) {
       .def_readwrite("gradient_tolerance", &Options::gradient_tolerance)
       .def_readwrite("profile", &Options::profile)
       .def_readwrite("spectral_radius", &Options::spectral_radius,
-                     "Of generalized-alpha in place of BDF2, at infinite frequency, in [0, 1].");
+                     "Of generalized-alpha in place of BDF2, at infinite frequency, in [0, 1].")
+      .def_property(
+          "stepper", [](const Options& o) { return o.velocity ? "velocity" : "implicit"; },
+          set_stepper,
+          "implicit: all forces at the end of a step; velocity: semi-implicit Euler with hard "
+          "contacts (docs/explanation/velocity_stepper.md).")
+      .def_property("friction_cone", cone_of, set_cone,
+                    "Of hard contacts: cone, or pyramid along two tangents.")
+      .def_readwrite("checkpoint_every", &Options::checkpoint_every,
+                     "With the velocity stepper, mode checkpoint keeps every k-th state and steps "
+                     "again from there: less memory for more time [Qa App. B].");
 }
 
 void bind_functions(py::module_& m) {

@@ -43,5 +43,6 @@ void bind_math(pybind11::module_& m);
 void bind_spatial(pybind11::module_& m);
 void bind_robots(pybind11::module_& m);
 void bind_articulated(pybind11::module_& m);
+void bind_velocity(pybind11::module_& m);
 
 }  // namespace diffsim

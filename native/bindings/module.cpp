@@ -21,4 +21,5 @@ PYBIND11_MODULE(_engine, m) {
   diffsim::bind_linear_solver(m);
   diffsim::bind_robots(m);
   diffsim::bind_articulated(m);
+  diffsim::bind_velocity(m);
 }

@@ -21,6 +21,8 @@ class Armature : public Element {
   void add(const Window& window, const VectorXd& p, const Assembly& out) const override;
   void add_energy(const State& s, const VectorXd& p, Energy& to) const override;
   void add_energy_slopes(const State& s, const VectorXd& p, OutputJacobian& by) const override;
+  const Joint& joint() const { return *joint_; }
+  int parameter() const { return inertia_; }
   bool looks_back() const override { return true; }
   bool differences() const override { return true; }
   void add_history(const Window& window, int k, const VectorXd& p, BlockMatrix& K,

@@ -80,6 +80,14 @@ class Contact : public ContactElement {
   /// thickness.
   std::string tunnelling(const Window& window, const VectorXd& p) const override;
 
+  void check_hard() const override;
+  void gaps(const State& s, const VectorXd& p, double reach, double time,
+            std::vector<Gap>& out) const override;
+  void gap_slopes(const Gap& gap, const State& s, const VectorXd& p, const ParameterColumns& active,
+                  std::vector<GapSlope>& out) const override;
+  int friction_parameter() const override { return law_.c_f; }
+  int restitution_parameter() const override { return law_.restitution; }
+
   /// Hybrid friction begins a step with those points sticking that stuck in the last one.
   int stick_count() const override;
   void begin_stick(const Window& last, const VectorXd& p, std::uint8_t* stick) const override;

@@ -6,6 +6,26 @@
 
 namespace diffsim {
 
+/// A point and the obstacle as a hard contact sees them (velocity/), at one state.
+struct Gap {
+  int point;          // of its element
+  int node, carrier;  // that move the point and the obstacle; -1: the world
+  double g;           // to the sphere's surface [m]
+  double radius;      // of the sphere, 0 on a point node [m]
+  Vector3d x, slope;  // its centre, gradient of g
+  Vector3d n;         // unit normal, x - radius n is where it touches
+  Matrix3d n_x;       // dn/dx [1/m]
+  int region;         // the sdf's smooth piece
+};
+
+/// How that moves with a parameter where the bodies stay.
+struct GapSlope {
+  int parameter;
+  double g;  // where x stays
+  Vector3d n, x;
+  double radius;
+};
+
 class ContactElement : public Element {
  public:
   using Element::Element;
@@ -37,6 +57,18 @@ class ContactElement : public Element {
   virtual void touching(const Window& now, const VectorXd& p, std::uint8_t* out) const = 0;
   int first_point() const { return first_point_; }
   void set_first_point(int first) { first_point_ = first; }
+
+  /// For hard contacts: refuses laws that those do not have.
+  virtual void check_hard() const = 0;
+  /// Points whose gap is below `reach` plus `time` times their speed against the obstacle [m], [s].
+  virtual void gaps(const State& s, const VectorXd& p, double reach, double time,
+                    std::vector<Gap>& out) const = 0;
+  /// By the active ones of parameters of its shape, and of the obstacle's.
+  virtual void gap_slopes(const Gap& gap, const State& s, const VectorXd& p,
+                          const ParameterColumns& active, std::vector<GapSlope>& out) const = 0;
+  /// Parameters: friction coefficient; coefficient of restitution, -1: it has none.
+  virtual int friction_parameter() const = 0;
+  virtual int restitution_parameter() const = 0;
 
   /// Warning about points that may have passed through an obstacle in this step, or "".
   virtual std::string tunnelling(const Window& window, const VectorXd& p) const = 0;

@@ -15,6 +15,7 @@ const std::vector<LawParameter>& law_parameters() {
   const auto ramped = [](const L& law) { return law.damping == Damping::ramped; };
   const auto by_load = [](const L& law) { return law.f_0 > 0; };
   const auto rolls = [](const L& law) { return law.k_roll > 0; };
+  const auto bounces = [](const L& law) { return law.bounces; };
   static const std::vector<LawParameter> all{
       {"k_n", "N/m", true, 0, &L::k_n, &P::k_n, always},
       {"k_t", "N s/m", true, 0, &L::k_t, &P::k_t, always},
@@ -27,6 +28,7 @@ const std::vector<LawParameter>& law_parameters() {
       {"c_roll", "m", false, 0, &L::c_roll, &P::c_roll, rolls},
       {"c_spin", "m", false, 0, &L::c_spin, &P::c_spin, rolls},
       {"k_roll", "N m s", false, 0, &L::k_roll, &P::k_roll, rolls},
+      {"restitution", "1", false, 0, &L::restitution, &P::restitution, bounces, 1},
   };
   return all;
 }
@@ -57,7 +59,7 @@ ContactParameters add_law(ParameterTable& table, const std::string& name, const 
   for (const LawParameter& one : law_parameters()) {
     if (!one.used(law)) continue;
     at.*one.index =
-        table.add(name + "." + one.name, one.unit, law.*one.value, one.lower, kInfinity);
+        table.add(name + "." + one.name, one.unit, law.*one.value, one.lower, one.upper);
   }
   return at;
 }

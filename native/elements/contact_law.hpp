@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "../math.hpp"
+#include "../parameters.hpp"
 
 namespace diffsim {
 
@@ -28,21 +28,23 @@ inline constexpr int kAbsent<int> = -1;
 /// they stand in p (ContactParameters).
 template <class T>
 struct LawParameters {
-  T k_n = kAbsent<T>;     // normal stiffness [N/m]
-  T k_t = kAbsent<T>;     // tangential damping [N s/m]
-  T c_n = kAbsent<T>;     // normal damping, continuous [s/m]
-  T k_d = kAbsent<T>;     // normal damping, ramped and thesis [N s/m]
-  T d_0 = kAbsent<T>;     // depth over which the ramped law switches its damping on [m]
-  T c_f = kAbsent<T>;     // friction, at high load where f_0 > 0 [-]
-  T c_s = kAbsent<T>;     // friction at no load [-]
-  T f_0 = kAbsent<T>;     // load at one point over which it falls [N]; 0: c_f at any load
-  T c_roll = kAbsent<T>;  // largest rolling torque by normal force [m]; points on frames only
-  T c_spin = kAbsent<T>;  // largest torque about the normal by normal force [m]
-  T k_roll = kAbsent<T>;  // slope of both by angular velocity [N m s]
+  T k_n = kAbsent<T>;          // normal stiffness [N/m]
+  T k_t = kAbsent<T>;          // tangential damping [N s/m]
+  T c_n = kAbsent<T>;          // normal damping, continuous [s/m]
+  T k_d = kAbsent<T>;          // normal damping, ramped and thesis [N s/m]
+  T d_0 = kAbsent<T>;          // depth over which the ramped law switches its damping on [m]
+  T c_f = kAbsent<T>;          // friction, at high load where f_0 > 0 [-]
+  T c_s = kAbsent<T>;          // friction at no load [-]
+  T f_0 = kAbsent<T>;          // load at one point over which it falls [N]; 0: c_f at any load
+  T c_roll = kAbsent<T>;       // largest rolling torque by normal force [m]; points on frames only
+  T c_spin = kAbsent<T>;       // largest torque about the normal by normal force [m]
+  T k_roll = kAbsent<T>;       // slope of both by angular velocity [N m s]
+  T restitution = kAbsent<T>;  // speeds after and before an impact, of hard contacts [-]
   Friction friction = Friction::linear;
   Damping damping = Damping::continuous;
   Onset onset = Onset::integrated;
-  bool rolls = false;  // c_roll or c_spin was given: both are parameters, 0 or not
+  bool rolls = false;    // c_roll or c_spin was given: both are parameters, 0 or not
+  bool bounces = false;  // restitution was given: it is a parameter, 0 or not
 };
 using ContactLaw = LawParameters<double>;
 using ContactParameters = LawParameters<int>;
@@ -56,6 +58,7 @@ struct LawParameter {
   double ContactLaw::* value;
   int ContactParameters::* index;
   bool (*used)(const ContactLaw&);  // whether a law has it
+  double upper = kInfinity;
 };
 const std::vector<LawParameter>& law_parameters();
 
@@ -79,6 +82,7 @@ inline ContactLaw law_at(const ContactParameters& at, const VectorXd& p, double 
           optional(at.c_roll),
           optional(at.c_spin),
           optional(at.k_roll) * weight,
+          optional(at.restitution),
           at.friction,
           at.damping,
           at.onset};

@@ -74,6 +74,13 @@ class ContactValues(Part):
         minimum=0,
         strict=True,
     )
+    restitution: float | None = key(
+        "number",
+        "speed after an impact over speed before, of hard contacts (`stepper: velocity`), 0 ... 1; "
+        "absent: 0",
+        "1",
+        minimum=0,
+    )
 
 
 @part

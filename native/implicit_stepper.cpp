@@ -1,4 +1,4 @@
-#include "stepper.hpp"
+#include "implicit_stepper.hpp"
 
 #include <algorithm>
 
@@ -9,11 +9,12 @@ constexpr int kMostPasses = 30;  // solves of a step with other stick states; 5 
 
 }  // namespace
 
-void Stepper::predict(const State& prev, const TimeScheme& scheme, double t, const VectorXd& p) {
+void ImplicitStepper::predict(const State& prev, const TimeScheme& scheme, double t,
+                              const VectorXd& p) {
   for (const Body* b : scene_->driven()) b->predict(prev, scheme, t, p, scene_->nodes(), u_);
 }
 
-void Stepper::remember(const State& prev, const State* prev2) {
+void ImplicitStepper::remember(const State& prev, const State* prev2) {
   if (!prev2) past_.clear();
   if (prev2 && past_.count() == 0) {
     rates(scene_->nodes(), *prev2, u_);
@@ -23,8 +24,8 @@ void Stepper::remember(const State& prev, const State* prev2) {
   past_.add(u_);
 }
 
-NewtonReport Stepper::step(const State& prev, const State* prev2, const TimeScheme& scheme,
-                           double t, const VectorXd& p, const NewtonOptions& options) {
+NewtonReport ImplicitStepper::step(const State& prev, const State* prev2, const TimeScheme& scheme,
+                                   double t, const VectorXd& p, const NewtonOptions& options) {
   const Window window{{&next_, &prev, prev2}, scheme, t};
   remember(prev, prev2);
   const int linear = std::min(1, past_.count() - 1);
@@ -57,7 +58,7 @@ NewtonReport Stepper::step(const State& prev, const State* prev2, const TimeSche
   return report;
 }
 
-void Stepper::note_touching(const Window& window, const VectorXd& p) {
+void ImplicitStepper::note_touching(const Window& window, const VectorXd& p) {
   next_.touching.assign(scene_->contact_count(), 0);
   const Window here{{&next_, nullptr, nullptr}, window.scheme, window.t};
   for (const ContactElement* e : scene_->contacts()) {
@@ -65,7 +66,7 @@ void Stepper::note_touching(const Window& window, const VectorXd& p) {
   }
 }
 
-void Stepper::begin_stick(const Window& window, const VectorXd& p) {
+void ImplicitStepper::begin_stick(const Window& window, const VectorXd& p) {
   if (scene_->stick_count() == 0) return;
   next_.stick.assign(scene_->stick_count(), 0);
   const Window last{{window.at[1], nullptr, nullptr}, window.scheme, window.t};
@@ -75,7 +76,8 @@ void Stepper::begin_stick(const Window& window, const VectorXd& p) {
   }
 }
 
-NewtonReport Stepper::solve(const Window& window, const VectorXd& p, const NewtonOptions& options) {
+NewtonReport ImplicitStepper::solve(const Window& window, const VectorXd& p,
+                                    const NewtonOptions& options) {
   NewtonReport report = newton_.solve(window, p, options, u_, next_);
   if (scene_->stick_count() == 0) return report;
   for (int pass = 1; report.status == Status::converged; ++pass) {
@@ -94,8 +96,8 @@ NewtonReport Stepper::solve(const Window& window, const VectorXd& p, const Newto
   return report;
 }
 
-bool Stepper::start_force(State& start, double h, const VectorXd& p, ActiveColumns& active,
-                          StepDerivatives* out) {
+bool ImplicitStepper::start_force(State& start, double h, const VectorXd& p, ActiveColumns& active,
+                                  StepDerivatives* out) {
   for (const auto& e : scene_->elements()) {
     if (e->differences()) return false;
   }
@@ -124,8 +126,8 @@ bool Stepper::start_force(State& start, double h, const VectorXd& p, ActiveColum
   return true;
 }
 
-void Stepper::differentiate(const Window& window, const VectorXd& p, ActiveColumns& active,
-                            bool fresh, StepDerivatives& step) {
+void ImplicitStepper::differentiate(const Window& window, const VectorXd& p, ActiveColumns& active,
+                                    bool fresh, StepDerivatives& step) {
   const Stopwatch watch(timing_, &Timing::jacobian);
   step.map = StepMap(scene_->nodes(), window);
   step.scheme = window.scheme;
@@ -176,7 +178,7 @@ void Stepper::differentiate(const Window& window, const VectorXd& p, ActiveColum
   if (window.scheme.keeps_force) step.momentum.evaluate(*scene_, window, p, active.column_of());
 }
 
-void Stepper::reduce(bool fresh, StepDerivatives& step, ParameterColumns& columns) {
+void ImplicitStepper::reduce(bool fresh, StepDerivatives& step, ParameterColumns& columns) {
   const ArticulationMap& map = step.articulation;
   const BlockMatrix& K = fresh ? newton_.written_K() : written_K_;
   const BlockMatrix& B = fresh ? newton_.written_B() : written_B_;
@@ -187,8 +189,8 @@ void Stepper::reduce(bool fresh, StepDerivatives& step, ParameterColumns& column
   map.reduce(residual_);
 }
 
-void Stepper::modes(const Window& window, const VectorXd& p,
-                    std::vector<std::uint16_t>& out) const {
+void ImplicitStepper::modes(const Window& window, const VectorXd& p,
+                            std::vector<std::uint16_t>& out) const {
   out.resize(scene_->mode_count());
   std::uint16_t* at = out.data();
   for (const auto& e : scene_->elements()) {

@@ -1,0 +1,376 @@
+#include "multibody.hpp"
+
+#include <numeric>
+
+#include "../bodies/rigid_body.hpp"
+#include "../elements/armature.hpp"
+#include "../elements/inertia.hpp"
+#include "../elements/joint.hpp"
+#include "../reduced/twist.hpp"
+
+namespace diffsim {
+namespace {
+
+[[noreturn]] void refuse_in(const std::string& place, const std::string& what) {
+  refuse(place,
+         "the velocity stepper moves rigid bodies, particles and joints in reduced coordinates",
+         what, "take world.stepper: implicit");
+}
+
+// Rows of a force and a torque about a node to a wrench about O.
+Vector6 wrench(const Eigen::Ref<const Vector6>& r, const Vector3d& arm) {
+  const Vector3d f = r.head<3>();
+  return stacked(Vector3d(r.tail<3>() + arm.cross(f)), f);
+}
+
+Vector6 times(const RigidInertia& I, const Vector6& motion) {
+  return (I * MotionVector(motion)).vector();
+}
+
+// xx yy zz xy xz yz in the body's axes to the world's.
+Symmetric3 about_world_axes(const Vector6& I, const Matrix3d& R) {
+  return congruent(R, Symmetric3{I[0], I[1], I[2], I[3], I[4], I[5]});
+}
+
+// barf(F) x = x x* F.
+Matrix6 force_cross_matrix(const Vector6& F) {
+  Matrix6 out = Matrix6::Zero();
+  out.topLeftCorner<3, 3>() = -skew(F.head<3>());
+  out.topRightCorner<3, 3>() = out.bottomLeftCorner<3, 3>() = -skew(F.tail<3>());
+  return out;
+}
+
+}  // namespace
+
+Multibody::Multibody(const Scene& scene) : scene_(&scene), step_of_(scene.nodes().size(), -1) {
+  for (const auto& body : scene.bodies()) {
+    if (body->count() > 1) refuse_in("body '" + body->name() + "'", "a deformable body");
+  }
+  if (const Articulation* at = scene.articulation()) {
+    for (const Articulation::Step& step : at->steps()) {
+      if (step.driven) {
+        refuse_in("joint coordinates", "a joint on a body whose motion is prescribed");
+      }
+      steps_.push_back({step.parent, step.dof, step.columns()});
+      if (step.base >= 0) step_of_[step.base] = static_cast<int>(steps_.size()) - 1;
+    }
+    for (const Articulation::Link& link : at->links()) step_of_[link.node] = link.step;
+  }
+  add_free_bodies();
+  sort_elements();
+  find_islands();
+}
+
+void Multibody::add_free_bodies() {
+  int node = 0;
+  const VectorXd p = scene_->values();
+  for (const auto& body : scene_->bodies()) {
+    const NodeMass mass = body->masses()[0];
+    const Node& n = scene_->nodes()[node];
+    if (!n.dependent && step_of_[node] < 0) {
+      steps_.push_back({-1, n.dof, 3, node, false, n.driven});
+      if (n.kind == NodeKind::frame) {
+        steps_.push_back({static_cast<int>(steps_.size()) - 1, n.dof + 3, 3, node, true, n.driven});
+      }
+      step_of_[node] = static_cast<int>(steps_.size()) - 1;
+    }
+    bodies_.push_back({node, step_of_[node], mass.mass, mass.inertia});
+    inverse_mass_.push_back(mass.mass < 0 ? 0 : 1 / p[mass.mass]);
+    ++node;
+  }
+}
+
+void Multibody::sort_elements() {
+  for (const auto& e : scene_->elements()) {
+    const std::string place = "'" + e->name() + "'";
+    if (dynamic_cast<const ContactElement*>(e.get()) || dynamic_cast<const Inertia*>(e.get())) {
+      continue;
+    }
+    if (const auto* joint = dynamic_cast<const Joint*>(e.get())) {
+      if (!joint->reduced()) refuse_in("joint " + place, "a joint in maximal coordinates");
+    }
+    if (const auto* armature = dynamic_cast<const diffsim::Armature*>(e.get())) {
+      const CoordinateFreedom& at = armature->joint().freedom();
+      armatures_.push_back({at.dof, armature->parameter(), at.ratio});
+      continue;
+    }
+    if (e->has_momentum()) refuse_in("element " + place, "a mass beside those of its bodies");
+    forces_.push_back(e.get());
+  }
+}
+
+void Multibody::find_islands() {
+  const auto& nodes = scene_->nodes();
+  const BlockPattern& P = scene_->solved_pattern();
+  std::vector<int> root(nodes.size());
+  std::iota(root.begin(), root.end(), 0);
+  const auto find = [&](int i) {
+    while (root[i] != i) i = root[i] = root[root[i]];
+    return i;
+  };
+  for (int b = 0; b < P.blocks(); ++b) root[find(P.row[b])] = find(P.col[b]);
+  island_of_.assign(scene_->ndof(), -1);
+  place_of_.assign(scene_->ndof(), -1);
+  driven_.assign(scene_->ndof(), false);
+  std::vector<int> island(nodes.size(), -1), sizes, dofs;
+  std::vector<std::vector<int>> members;
+  for (int i = 0; i < static_cast<int>(nodes.size()); ++i) {
+    const Node& n = nodes[i];
+    sizes.push_back(n.dependent ? 0 : n.size());
+    dofs.push_back(n.dof);
+    if (n.dependent) continue;
+    int& at = island[find(i)];
+    if (at < 0) {
+      at = static_cast<int>(islands_.size());
+      islands_.emplace_back();
+      members.emplace_back();
+    }
+    members[at].push_back(i);
+    for (int k = 0; k < n.size(); ++k) {
+      island_of_[n.dof + k] = at;
+      driven_[n.dof + k] = n.driven;
+      place_of_[n.dof + k] = static_cast<int>(islands_[at].dofs.size());
+      islands_[at].dofs.push_back(n.dof + k);
+    }
+  }
+  std::vector<std::pair<int, int>> pairs;
+  for (const auto& all : members) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      for (std::size_t j = 0; j < i; ++j) pairs.emplace_back(all[i], all[j]);
+    }
+  }
+  pattern_ = BlockPattern(sizes, pairs, dofs);
+}
+
+MultibodyState::MultibodyState(const Multibody& model)
+    : model_(&model),
+      S_(model.steps().size(), Axes::Zero()),
+      V_(model.steps().size()),
+      A_(model.steps().size()),
+      parent_V_(model.steps().size()),
+      rate_(model.steps().size()),
+      inertia_(model.bodies().size()),
+      orientation_(model.bodies().size(), Matrix3d::Identity()),
+      arm_(model.bodies().size()),
+      I_(model.steps().size()),
+      B_(model.steps().size()),
+      F_(model.steps().size()) {}
+
+void MultibodyState::place(const VectorXd& p, const State& s) {
+  const Scene& scene = model_->scene();
+  origin_ = s.c.col(0);
+  std::size_t first = 0;
+  if (const Articulation* at = scene.articulation()) {
+    at->screws(p, s, origin_, articulated_, articulated_rate_);
+    first = articulated_.size();
+    std::copy(articulated_.begin(), articulated_.end(), S_.begin());
+  }
+  for (std::size_t k = first; k < S_.size(); ++k) {
+    const Multibody::Step& step = model_->steps()[k];
+    S_[k].setZero();
+    if (step.turns) {
+      S_[k].topRows<3>().setIdentity();
+      S_[k].bottomRows<3>() = skew(s.c.col(step.node) - origin_);
+    } else {
+      S_[k].bottomRows<3>().setIdentity();
+    }
+  }
+  for (auto& I : I_) I = {};
+  for (std::size_t b = 0; b < inertia_.size(); ++b) {
+    const Multibody::Body& body = model_->bodies()[b];
+    arm_[b] = s.c.col(body.node) - origin_;
+    if (body.mass < 0) continue;
+    inertia_[b] = {p[body.mass], p[body.mass] * arm_[b], {}};
+    if (body.inertia >= 0) {
+      orientation_[b] = s.R[scene.nodes()[body.node].frame];
+      inertia_[b].I = about_world_axes(p.segment<6>(body.inertia), orientation_[b]);
+    }
+    inertia_[b].I.add_parallel_axis(arm_[b], inertia_[b].h);
+    if (body.step >= 0) I_[body.step] += inertia_[b];
+  }
+  for (int k = static_cast<int>(I_.size()) - 1; k >= 0; --k) {
+    const int parent = model_->steps()[k].parent;
+    if (parent >= 0) I_[parent] += I_[k];
+  }
+}
+
+void MultibodyState::move(const VectorXd& u) {
+  for (std::size_t k = 0; k < V_.size(); ++k) {
+    const Multibody::Step& step = model_->steps()[k];
+    parent_V_[k] = step.parent >= 0 ? V_[step.parent] : Vector6(Vector6::Zero());
+    V_[k] = parent_V_[k];
+    for (int i = 0; i < step.columns; ++i) V_[k] += S_[k].col(i) * u[step.dof + i];
+    rate_[k] = V_[k] - parent_V_[k];
+  }
+}
+
+void MultibodyState::accelerate(const VectorXd* udot) {
+  for (std::size_t k = 0; k < A_.size(); ++k) {
+    const Multibody::Step& step = model_->steps()[k];
+    A_[k] = cross(parent_V_[k], rate_[k]);
+    if (step.parent >= 0) A_[k] += A_[step.parent];
+    for (int i = 0; udot && i < step.columns; ++i) A_[k] += S_[k].col(i) * (*udot)[step.dof + i];
+  }
+}
+
+void MultibodyState::mass_matrix(int island, const VectorXd& p, MatrixXd& M) const {
+  const auto n = static_cast<Eigen::Index>(model_->islands()[island].dofs.size());
+  M.setZero(n, n);
+  const auto& steps = model_->steps();
+  for (std::size_t k = 0; k < steps.size(); ++k) {
+    if (model_->island_of(steps[k].dof) != island) continue;
+    if (steps[k].driven) {
+      for (int i = 0; i < 3; ++i) {
+        const int at = model_->place_of(steps[k].dof + i);
+        M(at, at) = 1;
+      }
+      continue;
+    }
+    for (int i = 0; i < steps[k].columns; ++i) {
+      const Vector6 T = times(I_[k], S_[k].col(i));
+      const int row = model_->place_of(steps[k].dof + i);
+      for (int j = 0; j < steps[k].columns; ++j) {
+        M(row, model_->place_of(steps[k].dof + j)) += T.dot(S_[k].col(j));
+      }
+      for (int l = steps[k].parent; l >= 0; l = steps[l].parent) {
+        for (int j = 0; j < steps[l].columns; ++j) {
+          const int column = model_->place_of(steps[l].dof + j);
+          const double value = T.dot(S_[l].col(j));
+          M(row, column) += value;
+          M(column, row) += value;
+        }
+      }
+    }
+  }
+  for (const auto& a : model_->armatures()) {
+    if (model_->island_of(a.dof) != island) continue;
+    const int at = model_->place_of(a.dof);
+    M(at, at) += a.ratio * a.ratio * p[a.parameter];
+  }
+}
+
+void MultibodyState::add_inertia(const VectorXd& p, const VectorXd* udot, VectorXd& r) {
+  const auto& steps = model_->steps();
+  for (auto& F : F_) F.setZero();
+  for (std::size_t b = 0; b < inertia_.size(); ++b) {
+    const int step = model_->bodies()[b].step;
+    if (step < 0 || model_->bodies()[b].mass < 0) continue;
+    F_[step] += times(inertia_[b], A_[step]) + cross_force(V_[step], times(inertia_[b], V_[step]));
+  }
+  for (int k = static_cast<int>(F_.size()) - 1; k >= 0; --k) {
+    for (int i = 0; i < steps[k].columns; ++i) r[steps[k].dof + i] += S_[k].col(i).dot(F_[k]);
+    if (steps[k].parent >= 0) F_[steps[k].parent] += F_[k];
+  }
+  if (!udot) return;
+  for (const auto& a : model_->armatures()) {
+    r[a.dof] += a.ratio * a.ratio * p[a.parameter] * (*udot)[a.dof];
+  }
+}
+
+void MultibodyState::inertia_derivatives(int island, MatrixXd& D_q, MatrixXd& D_u) const {
+  const auto& steps = model_->steps();
+  for (std::size_t k = 0; k < steps.size(); ++k) {
+    if (model_->island_of(steps[k].dof) != island || steps[k].driven) continue;
+    for (int i = 0; i < steps[k].columns; ++i) {
+      const Vector6 S = S_[k].col(i);
+      const int own = model_->place_of(steps[k].dof + i);
+      // Of its own motion: on what it moves, felt by itself and by all before it.
+      const Vector6 T = cross(V_[k], S), P = cross(parent_V_[k], S);
+      const Vector6 Q = cross(A_[k], S) + cross(V_[k], T);
+      const Vector6 by_q = cross_force(S, F_[k]) + B_[k] * T + times(I_[k], Q);
+      const Vector6 by_u = B_[k] * S + times(I_[k], T + P);
+      // Rows of this axis by those before it: what it moves turns with them, so that only rates
+      // and accelerations count.
+      const Vector6 of_B = B_[k].transpose() * S, of_I = times(I_[k], S);
+      for (int j = 0; j < steps[k].columns; ++j) {
+        const int row = model_->place_of(steps[k].dof + j);
+        D_q(row, own) += S_[k].col(j).dot(by_q);
+        D_u(row, own) += S_[k].col(j).dot(by_u);
+      }
+      for (int l = steps[k].parent; l >= 0; l = steps[l].parent) {
+        for (int j = 0; j < steps[l].columns; ++j) {
+          const Vector6 before = S_[l].col(j);
+          const int other = model_->place_of(steps[l].dof + j);
+          D_q(other, own) += before.dot(by_q);
+          D_u(other, own) += before.dot(by_u);
+          const Vector6 t = cross(V_[l], before);
+          D_q(own, other) += of_B.dot(t) + of_I.dot(cross(A_[l], before) + cross(V_[l], t));
+          D_u(own, other) += of_B.dot(before) + of_I.dot(t + cross(parent_V_[l], before));
+        }
+      }
+    }
+  }
+}
+
+void MultibodyState::sum_composites() {
+  for (auto& B : B_) B.setZero();
+  for (std::size_t b = 0; b < inertia_.size(); ++b) {
+    const int step = model_->bodies()[b].step;
+    if (step < 0 || model_->bodies()[b].mass < 0) continue;
+    const Matrix6 I = matrix(inertia_[b]), V = cross_matrix(V_[step]);
+    B_[step] += force_cross_matrix(times(inertia_[b], V_[step])) - V.transpose() * I - I * V;
+  }
+  for (int k = static_cast<int>(B_.size()) - 1; k >= 0; --k) {
+    const int parent = model_->steps()[k].parent;
+    if (parent >= 0) B_[parent] += B_[k];
+  }
+}
+
+void MultibodyState::add_wrenches(const VectorXd& r, VectorXd& rows) const {
+  const auto& steps = model_->steps();
+  const auto& nodes = model_->scene().nodes();
+  std::vector<Vector6>& F = scratch_;
+  F.assign(steps.size(), Vector6::Zero());
+  for (std::size_t b = 0; b < inertia_.size(); ++b) {
+    const Multibody::Body& body = model_->bodies()[b];
+    if (body.step < 0) continue;
+    const Node& n = nodes[body.node];
+    Vector6 own = Vector6::Zero();
+    own.head(n.size()) = r.segment(n.dof, n.size());
+    F[body.step] += wrench(own, arm_[b]);
+  }
+  for (int k = static_cast<int>(F.size()) - 1; k >= 0; --k) {
+    for (int i = 0; i < steps[k].columns; ++i) rows[steps[k].dof + i] += S_[k].col(i).dot(F[k]);
+    if (steps[k].parent >= 0) F[steps[k].parent] += F[k];
+  }
+  for (std::size_t i = inertia_.size(); i < nodes.size(); ++i) {  // on joint coordinates
+    rows.segment(nodes[i].dof, nodes[i].size()) += r.segment(nodes[i].dof, nodes[i].size());
+  }
+}
+
+void MultibodyState::inertia_columns(const VectorXd& udot, ParameterColumns& columns) const {
+  const Scene& scene = model_->scene();
+  VectorXd rows(scene.ndof());
+  const auto add = [&](int column, const RigidInertia& I, int step) {
+    const Vector6 W = times(I, A_[step]) + cross_force(V_[step], times(I, V_[step]));
+    rows.setZero();
+    for (int k = step; k >= 0; k = model_->steps()[k].parent) {
+      const Multibody::Step& at = model_->steps()[k];
+      for (int i = 0; i < at.columns; ++i) rows[at.dof + i] += S_[k].col(i).dot(W);
+    }
+    columns.add(column, rows);
+  };
+  for (std::size_t b = 0; b < inertia_.size(); ++b) {
+    const Multibody::Body& body = model_->bodies()[b];
+    if (body.step < 0 || body.mass < 0) continue;
+    if (const int c = columns.column(body.mass); c >= 0) {
+      RigidInertia I{1, arm_[b], {}};
+      I.I.add_parallel_axis(arm_[b], arm_[b]);
+      add(c, I, body.step);
+    }
+    for (int e = 0; body.inertia >= 0 && e < 6; ++e) {
+      const int c = columns.column(body.inertia + e);
+      if (c < 0) continue;
+      add(c, {0, Vector3d::Zero(), about_world_axes(Vector6::Unit(e), orientation_[b])}, body.step);
+    }
+  }
+  for (const auto& a : model_->armatures()) {
+    const int c = columns.column(a.parameter);
+    if (c < 0) continue;
+    rows.setZero();
+    rows[a.dof] = a.ratio * a.ratio * udot[a.dof];
+    columns.add(c, rows);
+  }
+}
+
+}  // namespace diffsim

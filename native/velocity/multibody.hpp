@@ -1,0 +1,130 @@
+// A scene of rigid bodies, particles and joints in reduced coordinates as one forest of steps, for
+// the velocity stepper: mass matrix, forces and their derivatives by composite bodies.
+//
+// Every degree of freedom is a screw axis S of a step (reduced/articulation.hpp); free bodies are
+// steps, too: three slides and, of frames, three turns. Twists (omega, v), wrenches (n, f) and
+// spatial accelerations A are about one point O, in world axes. With V, A those behind a step,
+//   V = sum S q',   A = sum S q'' + V_before x S q',   W = I A + V x* I V  of a body,
+// and the equations of motion are S_k . F_k = 0, F_k the sum of W less all other wrenches behind k.
+#pragma once
+
+#include <vector>
+
+#include "../reduced/articulation_map.hpp"
+#include "../scene.hpp"
+#include "../spatial/inertia.hpp"
+
+namespace diffsim {
+
+/// What does not change along a motion.
+class Multibody {
+ public:
+  /// Refuses what a velocity stepper cannot move, by name.
+  explicit Multibody(const Scene& scene);
+
+  struct Step {
+    int parent;  // -1: none
+    int dof;     // of the first axis in the motion
+    int columns;
+    int node = -1;        // of a free body that is no step of the articulation
+    bool turns = false;   // that body's
+    bool driven = false;  // its motion is prescribed
+  };
+  struct Body {
+    int node, step;     // step -1: fixed to the world
+    int mass, inertia;  // in p; inertia -1: a point; mass -1: none, it is driven
+  };
+  struct Island {  // independent nodes that forces or contacts may couple
+    std::vector<int> dofs;
+  };
+  struct Armature {
+    int dof, parameter;
+    double ratio;
+  };
+
+  const Scene& scene() const { return *scene_; }
+  const std::vector<Step>& steps() const { return steps_; }  // parents come first
+  const std::vector<Body>& bodies() const { return bodies_; }
+  const std::vector<Island>& islands() const { return islands_; }
+  const std::vector<Armature>& armatures() const { return armatures_; }
+  const std::vector<const Element*>& forces() const { return forces_; }  // but for inertia, contact
+  /// Step that moves a node, -1: none.
+  int step_of(int node) const { return step_of_[node]; }
+  int island_of(int dof) const { return island_of_[dof]; }
+  int place_of(int dof) const { return place_of_[dof]; }  // in its island
+  /// Of a body by the scene's own values [1/kg]: a scale that no parameter moves. 0: of none.
+  double inverse_mass(int node) const { return node < 0 ? 0 : inverse_mass_[node]; }
+  bool driven(int dof) const { return driven_[dof]; }
+  const BlockPattern& pattern() const { return pattern_; }  // every block of an island
+
+ private:
+  void add_free_bodies();
+  void find_islands();
+  void sort_elements();
+
+  const Scene* scene_;
+  std::vector<Step> steps_;
+  std::vector<Body> bodies_;
+  std::vector<Island> islands_;
+  std::vector<Armature> armatures_;
+  std::vector<const Element*> forces_;
+  std::vector<int> step_of_, island_of_, place_of_;
+  std::vector<bool> driven_;
+  std::vector<double> inverse_mass_;
+  BlockPattern pattern_;
+};
+
+/// All of that at one state, of steps with rates of their own.
+class MultibodyState {
+ public:
+  using Axes = Articulation::Axes;
+  explicit MultibodyState(const Multibody& model);
+
+  /// Screw axes and inertias at the poses of `s`.
+  void place(const VectorXd& p, const State& s);
+  /// Twists of the rates u (ndof) of the independent nodes.
+  void move(const VectorXd& u);
+  /// Accelerations of u' (ndof), null: zero.
+  void accelerate(const VectorXd* udot);
+  /// The island's mass matrix.
+  void mass_matrix(int island, const VectorXd& p, MatrixXd& M) const;
+  /// Adds S . W of all bodies (armatures too) to r, rows of the independent nodes; call
+  /// accelerate() first. `udot` as there.
+  void add_inertia(const VectorXd& p, const VectorXd* udot, VectorXd& r);
+  /// For the next one, after add_inertia().
+  void sum_composites();
+  /// Its derivatives by poses (tangent vectors of the independent nodes) and by rates: adds to the
+  /// island's D_q, D_u.
+  void inertia_derivatives(int island, MatrixXd& D_q, MatrixXd& D_u) const;
+  /// Adds the columns of masses, inertias and armatures.
+  void inertia_columns(const VectorXd& udot, ParameterColumns& columns) const;
+  /// Adds S . F of wrenches on nodes, r (ndof, force and torque about the node), to rows.
+  void add_wrenches(const VectorXd& r, VectorXd& rows) const;
+
+  const Multibody& model() const { return *model_; }
+  const Vector3d& origin() const { return origin_; }
+  const Axes& axes(int step) const { return S_[step]; }
+  const Vector6& twist(int step) const { return V_[step]; }
+  const Vector6& twist_before(int step) const { return parent_V_[step]; }
+  /// Of a node, by the last move(); zero where nothing moves it.
+  Vector6 twist_of(int node) const {
+    const int step = node < 0 ? -1 : model_->step_of(node);
+    return step < 0 ? Vector6(Vector6::Zero()) : V_[step];
+  }
+
+ private:
+  const Multibody* model_;
+  Vector3d origin_ = Vector3d::Zero();
+  std::vector<Axes> S_, articulated_;
+  std::vector<Vector6> articulated_rate_;
+  std::vector<Vector6> V_, A_, parent_V_, rate_;  // per step; rate: S q'
+  std::vector<RigidInertia> inertia_;             // per body, about O
+  std::vector<Matrix3d> orientation_;             // body to world, where it has one
+  std::vector<Vector3d> arm_;                     // from O
+  std::vector<RigidInertia> I_;                   // composites, per step
+  std::vector<Matrix6> B_;
+  std::vector<Vector6> F_;
+  mutable std::vector<Vector6> scratch_;
+};
+
+}  // namespace diffsim

@@ -1,0 +1,178 @@
+// Derivatives of the velocity step, by the implicit function theorem.
+//
+// Of M (u' - u)/h + f(q, u, p) - J^T P/h = 0, where f are inertia's forces at u' - u, and those of
+// elements, and P = B lambda:
+//   M du' = M du - h (f_q dq + f_u du + f_p dp) + d(J^T P) at fixed lambda + J^T B dlambda,
+// and of each contact's law (contact_problem.hpp) in its own axes, c = B^T J u'.
+#include "velocity_stepper.hpp"
+
+namespace diffsim {
+namespace {
+
+// Adds a block (independent nodes) to the rows and columns of an island.
+void scatter(const BlockMatrix& from, const Multibody& model, int index, MatrixXd& to) {
+  const BlockPattern& P = *from.pattern;
+  for (int b = 0; b < P.blocks(); ++b) {
+    const int rows = P.size[P.row[b]], columns = P.size[P.col[b]];
+    if (rows == 0 || columns == 0) continue;
+    const int row = P.dof[P.row[b]], column = P.dof[P.col[b]];
+    if (model.island_of(row) != index) continue;
+    to.block(model.place_of(row), model.place_of(column), rows, columns) +=
+        Eigen::Map<const MatrixXd>(from.block(b), rows, columns);
+  }
+}
+
+}  // namespace
+
+void VelocityStepper::add_loads(const Window& start, const VectorXd& p, ParameterColumns& columns) {
+  K_.reset(scene_->pattern());
+  B_.reset(scene_->pattern());
+  written_.setZero();
+  Assembly out;
+  out.r = &written_;
+  out.K = &K_;
+  out.B = &B_;
+  out.columns = &columns;
+  bool compressed = false;
+  out.compressed = &compressed;
+  for (const Element* e : model_->forces()) e->add(start, p, out);
+  for (const Island& island : islands_) {
+    for (std::size_t i = 0; i < island.touches.size(); ++i) {
+      if (island.problem.contacts[i].mode == ContactProblem::Mode::open) continue;
+      const Touch& touch = island.touches[i];
+      add_load(touch, touch.B * island.problem.lambda.segment<3>(3 * static_cast<int>(i)) / h_,
+               start.now());
+    }
+  }
+  if (!scene_->articulation()) return;
+  map_.evaluate(*scene_->articulation(), scene_->nodes(), p, start.now());
+  scene_->reduced().reduce(map_, written_, K_, B_, reduced_K_, reduced_B_);
+}
+
+VelocityStepper::Slopes VelocityStepper::smooth_slopes(int index, const MatrixXd& by_p) {
+  Island& island = islands_[index];
+  const auto& dofs = model_->islands()[index].dofs;
+  const auto n = static_cast<Eigen::Index>(dofs.size());
+  Slopes to{MatrixXd::Zero(n, n), MatrixXd::Zero(n, n), MatrixXd(n, by_p.cols())};
+  at_.inertia_derivatives(index, to.q, to.u);
+  const bool reduced = scene_->articulation() != nullptr;
+  scatter(reduced ? reduced_K_ : K_, *model_, index, to.q);
+  scatter(reduced ? reduced_B_ : B_, *model_, index, to.u);
+  for (Eigen::Index k = 0; k < n; ++k) to.p.row(k) = by_p.row(dofs[k]);
+  for (MatrixXd* M : {&to.q, &to.u, &to.p}) {
+    clear_driven(*model_, index, *M);
+    island.factor.solveInPlace(*M);
+    *M *= -h_;
+  }
+  to.u.diagonal().array() += 1;
+  return to;
+}
+
+MatrixXd VelocityStepper::columns_by_parameters(const VectorXd& udot,
+                                                const ParameterColumns& written,
+                                                const ActiveColumns& active) const {
+  MatrixXd by_p =
+      MatrixXd::Zero(scene_->ndof(), static_cast<Eigen::Index>(active.columns().size()));
+  if (by_p.cols() == 0) return by_p;
+  MatrixXd at_nodes = by_p;
+  for (const auto& e : written.entries()) at_nodes.block<3, 1>(e.row, e.column) += e.value;
+  VectorXd rows(scene_->ndof());
+  for (Eigen::Index c = 0; c < by_p.cols(); ++c) {
+    if (at_nodes.col(c).isZero(0)) continue;
+    rows.setZero();
+    at_.add_wrenches(at_nodes.col(c), rows);
+    by_p.col(c) = rows;
+  }
+  ParameterColumns of_inertia(active.column_of());
+  at_.inertia_columns(udot, of_inertia);
+  for (const auto& e : of_inertia.entries()) by_p.block<3, 1>(e.row, e.column) += e.value;
+  return by_p;
+}
+
+void VelocityStepper::differentiate(const Window& window, const VectorXd& p, ActiveColumns& active,
+                                    bool fresh, StepDerivatives& step) {
+  const Stopwatch watch(timing_, &Timing::jacobian);
+  const State& prev = *window.at[1];
+  const Window start{{&prev, &prev, nullptr}, window.scheme, window.t};
+  if (!fresh) solve(prev, start, p);
+  step.map = StepMap(scene_->nodes(), window);
+  step.scheme = window.scheme;
+  step.symmetric = false;
+  active.select(window.t);
+  step.columns = active.columns();
+
+  ParameterColumns written(active.column_of());
+  add_loads(start, p, written);
+  at_.move(start_rates_);
+  const VectorXd udot = (rates_ - start_rates_) / h_;
+  at_.accelerate(&udot);
+  bias_.setZero();
+  at_.add_inertia(p, &udot, bias_);
+  at_.sum_composites();
+  const MatrixXd by_p = columns_by_parameters(udot, written, active);
+  const int count = static_cast<int>(islands_.size());
+  std::vector<Slopes> slopes;
+  std::vector<PressedRows> pressed;
+  for (int i = 0; i < count; ++i) {
+    slopes.push_back(smooth_slopes(i, by_p));
+    pressed.push_back(rows_before(i, prev, p, active));
+  }
+  at_.move(rates_);
+  for (int i = 0; i < count; ++i) {
+    add_rows_after(i, prev, p, active, pressed[i]);
+    eliminate(i, pressed[i], slopes[i]);
+  }
+  write(window, p, active, slopes, step);
+}
+
+void VelocityStepper::write(const Window& window, const VectorXd& p, const ActiveColumns& active,
+                            const std::vector<Slopes>& slopes, StepDerivatives& step) const {
+  const BlockPattern& solved = scene_->solved_pattern();
+  step.K.reset(solved);
+  step.B.reset(solved);
+  for (int i = 0; i < solved.nodes(); ++i) {
+    const int size = solved.size[i];
+    for (int k = 0; k < size; ++k) step.B.block(i)[k * (size + 1)] = 1;
+  }
+  const BlockPattern& past = model_->pattern();
+  step.past_K[0].reset(past);
+  step.past_B[0].reset(past);
+  for (int b = 0; b < past.blocks(); ++b) {
+    const int rows = past.size[past.row[b]], columns = past.size[past.col[b]];
+    // Driven nodes do not follow from the past.
+    if (rows == 0 || columns == 0 || scene_->nodes()[past.row[b]].driven) continue;
+    const int row = past.dof[past.row[b]], column = past.dof[past.col[b]];
+    const Slopes& own = slopes[model_->island_of(row)];
+    const int i = model_->place_of(row), j = model_->place_of(column);
+    Eigen::Map<MatrixXd>(step.past_K[0].block(b), rows, columns) =
+        -own.q.block(i, j, rows, columns);
+    Eigen::Map<MatrixXd>(step.past_B[0].block(b), rows, columns) =
+        -own.u.block(i, j, rows, columns);
+  }
+  ParameterColumns by_p(active.column_of(), std::move(step.dr_dp));
+  VectorXd column(scene_->ndof());
+  for (std::size_t c = 0; c < step.columns.size(); ++c) {
+    column.setZero();
+    for (std::size_t i = 0; i < slopes.size(); ++i) {
+      const auto& dofs = model_->islands()[i].dofs;
+      for (std::size_t k = 0; k < dofs.size(); ++k) {
+        column[dofs[k]] = -slopes[i].p(static_cast<Eigen::Index>(k), static_cast<Eigen::Index>(c));
+      }
+    }
+    by_p.add(static_cast<int>(c), column);
+  }
+  if (scene_->articulation()) {
+    step.articulation.evaluate(*scene_->articulation(), scene_->nodes(), p, window.now());
+    step.places.clear();
+  }
+  VectorXd unused = VectorXd::Zero(scene_->ndof());
+  Assembly driven;
+  driven.r = &unused;
+  driven.K = &step.K;
+  driven.B = &step.B;
+  driven.columns = &by_p;
+  scene_->drive(window, p, driven);
+  step.dr_dp = by_p.take();
+}
+
+}  // namespace diffsim

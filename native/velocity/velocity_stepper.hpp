@@ -1,0 +1,123 @@
+// The velocity stepper: semi-implicit Euler with hard contacts  [Qa].
+//
+// From a state (q, u) and forces there, of a step h,
+//   M(q) (u' - u) = h (tau - C(q, u)) + J^T B lambda,   q' = q moved by h u',
+// with the impulses lambda of contact_problem.hpp. A point may come down to its obstacle but no
+// further, c_n >= -g/h; one inside is put back on the surface, at no more than the speed of ten
+// steps of fall. One that meets the obstacle faster than it would fall in two steps leaves with c_n
+// >= -restitution c_n(u).
+//
+// Derivatives are those of the solution by the implicit function theorem: contacts keep their modes
+// (open, sticking, slipping). As every step is given by what it begins with, u' = Phi(x, u, p), the
+// residual that S and lambda see is u' - Phi.
+#pragma once
+
+#include "../stepper.hpp"
+#include "contact_problem.hpp"
+#include "multibody.hpp"
+
+namespace diffsim {
+
+struct VelocityOptions {
+  FrictionCone cone = FrictionCone::cone;
+  int sweeps = 2000;  // of projected Gauss-Seidel, at most
+};
+
+class VelocityStepper : public Stepper {
+ public:
+  VelocityStepper(const Scene& scene, const VelocityOptions& options, Timing* timing = nullptr);
+
+  NewtonReport step(const State& prev, const State* prev2, const TimeScheme& scheme, double t,
+                    const VectorXd& p, const NewtonOptions& options) override;
+  const State& state() const override { return next_; }
+  void differentiate(const Window& window, const VectorXd& p, ActiveColumns& active, bool fresh,
+                     StepDerivatives& out) override;
+  void modes(const Window& window, const VectorXd& p,
+             std::vector<std::uint16_t>& out) const override;
+
+ private:
+  struct Touch {  // a gap that may close in the step
+    Gap gap;
+    const ContactElement* element;
+    Matrix3d B;  // columns n, t_1, t_2
+    MatrixXd J;  // of its island: velocity of the point against the obstacle
+    double mu, restitution;
+    bool bounces;     // whether its bound is that of restitution
+    bool deep;        // whether it is that of the fastest way out
+    double by_gap;    // of its bound [1/s]
+    Vector3d before;  // J u: its velocity when the step begins
+  };
+  struct Island {
+    MatrixXd M;
+    Eigen::LLT<MatrixXd> factor;
+    std::vector<Touch> touches;
+    MatrixXd J, H;  // of all touches in their own axes; L^-1 J^T with M = L L^T
+    ContactProblem problem;
+  };
+  /// Sets rates_ to u' of the step from `prev`; the name of a contact that is not solved, or "".
+  std::string solve(const State& prev, const Window& start, const VectorXd& p);
+  void find_touches(const State& prev, double h, const VectorXd& p);
+  /// Adds sign times the velocity of a node's material at x by the rates of its island.
+  void add_axes(int node, double sign, const Vector3d& x, MatrixXd& J) const;
+  bool solve_contacts(Island& island, int index, const State& prev, double h);
+  static void clear_driven(const Multibody& model, int index, MatrixXd& rows);
+
+  struct Moves {    // of a touch by the poses of its island, at fixed rates: columns
+    MatrixXd n, w;  // its normal, its velocity
+    Eigen::RowVectorXd g;
+  };
+  Moves moves(const Touch& touch) const;
+  void add_relative(int node, double sign, const Vector3d& x, const Vector3d& x_c, MatrixXd& at_x,
+                    MatrixXd& turn, MatrixXd& dw) const;
+  /// Forces and their derivatives by poses, of all elements and contacts, at the step's beginning.
+  void add_loads(const Window& start, const VectorXd& p, ParameterColumns& columns);
+  void add_load(const Touch& touch, const Vector3d& f, const State& s);
+  /// A touch by a parameter of its shape, where the bodies stay: gap, normal, place of contact, and
+  /// what its velocity changes by that place.
+  struct ShapeMotion {
+    double g;
+    Vector3d n, place, velocity;
+  };
+  ShapeMotion shape_motion(const Gap& gap, const GapSlope& by) const;
+  struct Slopes {  // of an island: u' by poses, rates and parameters
+    MatrixXd q, u, p;
+  };
+  /// Without contacts, whose impulses stay.
+  Slopes smooth_slopes(int index, const MatrixXd& by_p);
+  MatrixXd columns_by_parameters(const VectorXd& udot, const ParameterColumns& written,
+                                 const ActiveColumns& active) const;
+  /// The laws of the contacts that press, by what a step begins with at fixed u', and their loads
+  /// by parameters.
+  struct PressedRows {
+    std::vector<int> touches;
+    MatrixXd q, u, p, load;
+  };
+  PressedRows rows_before(int index, const State& prev, const VectorXd& p,
+                          const ActiveColumns& active) const;
+  void add_rows_after(int index, const State& prev, const VectorXd& p, const ActiveColumns& active,
+                      PressedRows& to) const;
+  void add_moment(int node, const Vector3d& moment, int column, MatrixXd& load) const;
+  /// Adds what impulses change, by the laws.
+  void eliminate(int index, PressedRows& pressed, Slopes& to);
+  void write(const Window& window, const VectorXd& p, const ActiveColumns& active,
+             const std::vector<Slopes>& slopes, StepDerivatives& step) const;
+
+  const Scene* scene_;
+  VelocityOptions options_;
+  Timing* timing_;
+  const Multibody* model_;
+  MultibodyState at_;
+  std::vector<Island> islands_;
+  VectorXd start_rates_, rates_, bias_, written_, u_;
+  double h_ = 0, gravity_ = 0;
+  // Of derivatives: loads at nodes, what elements write, and that by independent nodes.
+  BlockMatrix K_, B_, reduced_K_, reduced_B_;
+  ArticulationMap map_;
+  std::vector<Gap> gaps_;
+  State next_;
+};
+
+/// Rates of the independent nodes: velocities, angular velocities and joint rates (ndof).
+void independent_rates(const std::vector<Node>& nodes, const State& s, VectorXd& u);
+
+}  // namespace diffsim

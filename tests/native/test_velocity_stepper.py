@@ -1,0 +1,290 @@
+"""The velocity stepper: hard contacts by closed forms, derivatives by differences, refusals."""
+
+import numpy as np
+import pytest
+
+from diffsim_ros import _engine
+from diffsim_ros.rotation import quat_exp
+from tests.native.gradients import check_gradients
+from tests.native.reduced import add_link, join, smooth_names, tree
+from validation.hard_contact import random_problem
+
+G = 9.81
+CORNERS = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1).T.astype(float)
+LAW = {"k_n": 1e4, "k_t": 10.0}  # of the implicit stepper; unused here
+
+
+def options(step=1e-3, **more):
+    return _engine.Options(step=step, stepper="velocity", record_modes=True, **more)
+
+
+def run(s, steps, step=1e-3, **more):
+    cone = more.pop("friction_cone", "cone")
+    r = _engine.rollout(s, s.values, steps, options(step, friction_cone=cone), **more)
+    assert r.ok, r.message
+    return r
+
+
+def add_box(s, name, position, half=0.05, mass=0.4, inset=0.0, **start):
+    moment = mass * (2 * half) ** 2 / 6
+    s.add_rigid_body(name, mass=mass, inertia=[moment] * 3 + [0] * 3, radius=half,
+                     position=position, **start)  # fmt: skip
+    s.add_points(
+        f"{name}_corners", bodies=[name] * 8, local=half * CORNERS - [[inset, inset, 0]] * CORNERS
+    )
+
+
+def add_ball(s, name, position, radius=0.05, mass=0.4, **start):
+    s.add_rigid_body(name, mass=mass, inertia=[0.4 * mass * radius**2] * 3 + [0] * 3,
+                     position=position, radius=radius, **start)  # fmt: skip
+    s.add_points(f"{name}_centre", bodies=[name], local=np.zeros((1, 3)), radius=radius)
+
+
+def incline(angle, c_f, **start):
+    """A box at rest on a plane inclined about y."""
+    s = _engine.Scene()
+    turn = quat_exp(np.array([0, angle, 0]))
+    n = np.array([np.sin(angle), 0, np.cos(angle)])
+    add_box(s, "box", 0.05 * n, orientation=turn, **start)
+    s.add_contact("floor", points="box_corners", sdf=_engine.Plane(list(n), 0), c_f=c_f, **LAW)
+    return s
+
+
+@pytest.mark.parametrize("cone", ["cone", "pyramid"])
+@pytest.mark.parametrize("step", [1e-3, 1e-2])
+def test_a_block_on_an_incline_slides_as_coulomb_says_or_stands(step, cone):
+    """a = g (sin - c_f cos) down the slope, exactly, in every step."""
+    angle = 0.4
+    down = np.array([np.cos(angle), 0, -np.sin(angle)])
+    r = run(incline(angle, 0.2), 50, step, friction_cone=cone)
+    a = G * (np.sin(angle) - 0.2 * np.cos(angle))
+    np.testing.assert_allclose(r.velocity[:, 0] @ down, a * r.time, rtol=1e-6, atol=1e-8)
+    r = run(incline(angle, 0.5), 50, step, friction_cone=cone)
+    assert np.abs(r.velocity).max() <= 1e-7 * G * step
+    force = r.contact_force[-1].sum(0)
+    np.testing.assert_allclose(force, [0, 0, 0.4 * G], atol=1e-6)
+
+
+def test_a_stack_of_ten_stands_and_each_carries_what_is_above():
+    s = _engine.Scene()
+    for k in range(10):
+        add_box(s, f"b{k}", [0, 0, 0.05 + 0.1 * k], inset=0.005)
+        below = {"carrier": f"b{k - 1}"} if k else {}
+        sdf = _engine.Box([0.05, 0.05, 0.05]) if k else _engine.Plane([0, 0, 1], 0)
+        s.add_contact(f"c{k}", points=f"b{k}_corners", sdf=sdf, c_f=0.5, **LAW, **below)
+    r = run(s, 100, 2e-3)
+    assert np.abs(r.velocity).max() <= 1e-7
+    for k in range(10):
+        carried = r.contact_force[-1][8 * k : 8 * k + 8].sum(0)
+        np.testing.assert_allclose(carried, [0, 0, 0.4 * G * (10 - k)], rtol=1e-6, atol=1e-6)
+
+
+def bouncing(restitution, height=0.3, **start):
+    s = _engine.Scene()
+    add_ball(s, "ball", [0, 0, 0.05 + height], **start)
+    s.add_contact("floor", points="ball_centre", sdf=_engine.Plane([0, 0, 1], 0), c_f=0.3,
+                  restitution=restitution, **LAW)  # fmt: skip
+    return s
+
+
+@pytest.mark.parametrize("e", [0.0, 0.5, 0.9, 1.0])
+def test_an_impact_leaves_with_its_restitution(e):
+    r = run(bouncing(e), 400)
+    v = r.velocity[:, 0, 2]
+    i = int(np.flatnonzero((v[:-1] < -0.5) & (v[1:] > v[:-1] + 0.1))[0])
+    # without restitution it first comes down to the floor within the step
+    assert v[i + 1 + (e == 0)] == pytest.approx(-e * v[i], abs=1e-6)
+    assert r.position[:, 0, 2].min() >= 0.05 - 1e-9
+
+
+def test_heights_of_bounces_fall_by_the_square_of_restitution():
+    errors = []
+    for step in (2e-3, 1e-3, 5e-4):
+        r = run(bouncing(0.8, height=0.5), round(1.4 / step), step)
+        z = r.position[:, 0, 2] - 0.05
+        tops = z[1:-1][(z[1:-1] > z[:-2]) & (z[1:-1] >= z[2:])]
+        errors.append(abs(tops[0] - 0.64 * 0.5) + abs(tops[1] - 0.64**2 * 0.5))
+    assert errors[0] < 0.02 and errors[2] < 0.5 * errors[0]
+
+
+def test_a_sliding_ball_comes_to_roll_at_five_sevenths():
+    r = run(bouncing(0.0, height=0.0, velocity=[1.0, 0, 0]), 1000)
+    assert r.velocity[-1, 0, 0] == pytest.approx(5 / 7, rel=1e-3)
+    assert r.angular_velocity[-1, 0, 1] * 0.05 == pytest.approx(r.velocity[-1, 0, 0], rel=1e-6)
+
+
+@pytest.mark.parametrize("base", ["world", "free body"])
+def test_smooth_motion_converges_with_order_one_to_the_implicit_one(base):
+    s = tree(base)
+    fine = _engine.rollout(s, s.values, 4000, _engine.Options(step=2.5e-5, tolerance=1e-11))
+    assert fine.ok
+    errors = []
+    for step in (1e-3, 5e-4, 2.5e-4):
+        r = run(s, round(0.1 / step), step)
+        errors.append(np.abs(r.position[-1] - fine.position[-1]).max())
+    assert errors[-1] < 2e-3
+    assert np.log2(np.array(errors[:-1]) / errors[1:]) == pytest.approx(1, abs=0.15)
+
+
+@pytest.mark.parametrize("base", ["world", "free body"])
+def test_gradients_of_a_tree(base):
+    s = tree(base)
+    names = smooth_names(s, ("anchor", "axis", "position", "stiffness_limit"))
+    check_gradients(s, 30, options(), names)
+
+
+@pytest.mark.parametrize("cone", ["cone", "pyramid"])
+@pytest.mark.parametrize("restitution", [0.0, 0.6])
+def test_gradients_of_a_thrown_box(cone, restitution):
+    """It hits the floor with a corner, slides on and tumbles."""
+    s = _engine.Scene()
+    add_box(s, "box", [0, 0, 0.11], velocity=[1.0, 0.3, -1.5], angular_velocity=[1.0, 2.0, -0.5],
+            orientation=quat_exp(np.array([0.3, 0.2, 0.0])))  # fmt: skip
+    s.add_contact("floor", points="box_corners", sdf=_engine.Plane([0.1, 0, 1], 0), c_f=0.3,
+                  restitution=restitution, **LAW)  # fmt: skip
+    names = [n for n in smooth_names(s) if not n.endswith(("k_n", "k_t", "c_n"))]
+    r = check_gradients(s, 60, options(friction_cone=cone), names)
+    assert len(np.unique(r.modes)) > 1
+
+
+@pytest.mark.parametrize("kind", ["sphere", "box"])
+def test_gradients_of_contact_between_two_bodies(kind):
+    """A ball strikes a body that carries a surface; both are parts of one tree or free."""
+    s = _engine.Scene()
+    rng = np.random.default_rng(3)
+    add_link(s, "a", [0, 0, 0], rng)
+    add_link(s, "b", [0.1, 0, 0], rng)
+    join(s, "j", "ball", "a", "b", [0.05, 0, 0])
+    add_ball(s, "ball", [0.12, 0.01, 0.13], velocity=[0, 0.1, -2.0])
+    sdf = _engine.Sphere(0.06) if kind == "sphere" else _engine.Box([0.05, 0.05, 0.05])
+    s.add_contact("hit", points="ball_centre", sdf=sdf, carrier="b", c_f=0.4, restitution=0.3,
+                  **LAW)  # fmt: skip
+    skip = ("anchor", "axis", "j.position", "k_n", "k_t", "c_n")
+    r = check_gradients(s, 60, options(), smooth_names(s, skip))
+    assert np.abs(r.contact_force).max() > 0
+
+
+def test_gradients_of_a_tree_whose_links_touch():
+    """Feet of a chain on a floor: sticking and slipping, with a motor."""
+    s = _engine.Scene()
+    rng = np.random.default_rng(5)
+    add_link(s, "base", [0, 0, 0.2], rng)
+    for k, x in enumerate((-0.1, 0.1)):
+        add_link(s, f"leg{k}", [x, 0, 0.12], rng)
+        join(s, f"hip{k}", "hinge", "base", f"leg{k}", [x, 0, 0.18])
+        s.add_points(f"foot{k}", bodies=[f"leg{k}"], local=np.array([[0.0, 0.01, 0.02]]),
+                     radius=0.1)  # fmt: skip
+        s.add_contact(f"floor{k}", points=f"foot{k}", sdf=_engine.Plane([0, 0, 1], 0), c_f=0.4,
+                      **LAW)  # fmt: skip
+        s.add_motor(f"m{k}", joint=f"hip{k}", keys=[0.2, -0.1], interval=0.1, stiffness=3.0,
+                    damping=0.05)  # fmt: skip
+    skip = ("anchor", "axis", "hip0.position", "hip1.position", "k_n", "k_t", "c_n")
+    r = check_gradients(s, 80, options(), smooth_names(s, skip))
+    assert len(np.unique(r.modes)) >= 2
+
+
+def test_gradients_of_a_plate_that_moves():
+    s = _engine.Scene()
+    s.add_kinematic_body("plate", interval=0.05, radius=0.1,
+                         position=[[0, 0, 0], [0.01, 0, 0.01], [0.02, 0.01, 0.0]])  # fmt: skip
+    add_box(s, "box", [0, 0, 0.0501])
+    s.add_contact("on", points="box_corners", sdf=_engine.Plane([0, 0, 1], 0), carrier="plate",
+                  c_f=0.5, **LAW)  # fmt: skip
+    names = [n for n in smooth_names(s) if not n.endswith(("k_n", "k_t", "c_n"))]
+    check_gradients(s, 60, options(), names)
+
+
+@pytest.mark.parametrize("record_every", [1, 7, 100])
+def test_fewer_checkpoints_give_the_same_bits(record_every):
+    s = bouncing(0.5, height=0.02, velocity=[1.0, 0, 0])
+    active = [s.index("ball.position.z"), s.index("floor.c_f"), s.index("ball.velocity.x")]
+    found = []
+    for every in (1, 2, 9, 1000):
+        how = options(record_every=record_every, checkpoint_every=every)
+        for threads in (1, 2):
+            r = _engine.rollout(s, s.values, 200, how, active=active, mode="checkpoint",
+                                threads=threads)  # fmt: skip
+            g = np.zeros((len(r.time), s.ndof))
+            g[-1, :3] = [1.0, 2.0, 3.0]
+            found.append(r.gradient(g, g))
+    assert np.abs(found[0]).min() > 0
+    assert all(np.array_equal(one, found[0]) for one in found)
+
+
+def test_same_bits_again_and_by_threads():
+    s = bouncing(0.5)
+    one, two = run(s, 300), run(s, 300)
+    assert np.array_equal(one.position, two.position)
+    a = run(s, 100, active=[0, 1, 2], mode="sensitivity")
+    b = run(s, 100, active=[0, 1, 2], mode="sensitivity", threads=2)
+    assert np.array_equal(a.dx, b.dx)
+
+
+def refused(match, s, **more):
+    with pytest.raises(ValueError, match=match):
+        _engine.rollout(s, s.values, 1, options(), **more)
+
+
+def test_what_it_cannot_move_is_refused_by_name():
+    s = tree("driven body")
+    refused("prescribed", s)
+    s = _engine.Scene()
+    rng = np.random.default_rng(0)
+    add_link(s, "a", [0, 0, 0], rng)
+    s.add_joint("pin", kind="ball", body_b="a", position=[0, 0, 0.1])
+    refused("joint 'pin'.*maximal", s)
+    s = _engine.Scene()
+    add_ball(s, "ball", [0, 0, 0.05])
+    s.add_contact("floor", points="ball_centre", sdf=_engine.Plane([0, 0, 1], 0), c_f=0.3,
+                  c_roll=0.01, **LAW)  # fmt: skip
+    refused("contact 'floor': c_roll", s)
+    refused("'floor.force'", bouncing(0.5), outputs=["floor.force"])
+    s = tree()
+    index = next(i for i, info in enumerate(s.parameters) if info.name == "hinge.position.x")
+    refused("hinge.position.x", s, active=[index], mode="sensitivity")
+    with pytest.raises(ValueError, match="must be implicit or velocity"):
+        _engine.Options(stepper="explicit")
+    with pytest.raises(ValueError, match="friction_cone"):
+        _engine.Options(friction_cone="pyramid")
+    with pytest.raises(ValueError, match=r"checkpoint_every.*velocity"):
+        _engine.Options(checkpoint_every=2)
+    with pytest.raises(ValueError, match="restitution"):
+        bouncing(1.2)
+
+
+def test_impulses_of_random_problems_keep_the_laws():
+    rng = np.random.default_rng(7)
+    for k in range(40):
+        problem, W = random_problem(rng, ("cone", "pyramid")[k % 2])
+        assert problem.solve()
+        assert problem.residual() <= 1e-5
+        assert np.all(problem.impulses[::3] >= -1e-9)
+        assert len(problem.modes) == len(W) // 3
+
+
+@pytest.mark.parametrize("cone", ["cone", "pyramid"])
+def test_sweeps_backwards_are_the_derivative_of_sweeps(cone):
+    """[Qa Alg. 1] against differences of the sweeps themselves, long before they converge."""
+    rng = np.random.default_rng(4)
+    for _ in range(10):
+        problem, W = random_problem(rng, cone)
+        problem.sweep(6)
+        bar = rng.normal(size=len(W))
+        by_W, by_c0 = problem.sweep_gradient(6, bar)
+        d = rng.normal(size=len(W))
+        ends = []
+        for sign in (1, -1):
+            problem.shift(sign * 1e-6 * d)
+            problem.impulses = np.zeros(len(W))
+            problem.sweep(6)
+            ends.append(problem.impulses @ bar)
+            problem.shift(-sign * 1e-6 * d)
+        assert by_c0 @ d == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-5, abs=1e-7)
+        assert by_W.shape == W.shape
+
+
+def test_problems_of_another_shape_are_refused():
+    with pytest.raises(ValueError, match="W must be"):
+        _engine.ContactProblem(np.eye(3), np.zeros(3), np.zeros(2), np.zeros(2), np.zeros(2))
+    with pytest.raises(ValueError, match="mu"):
+        _engine.ContactProblem(np.eye(3), np.zeros(3), np.zeros(1), -np.ones(1), np.zeros(1))
