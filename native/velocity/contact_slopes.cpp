@@ -104,10 +104,30 @@ VelocityStepper::ShapeMotion VelocityStepper::shape_motion(const Gap& gap,
   return {by.g + gap.slope.dot(by.x) - by.radius, dn, place, turning.cross(place)};
 }
 
+void VelocityStepper::find_contact_columns(const State& prev, const VectorXd& p,
+                                           const ActiveColumns& active) {
+  contact_columns_.assign(active.columns().size(), false);
+  const ParameterColumns listed(active.column_of());
+  const auto note = [&](int parameter) {
+    const int column = listed.column(parameter);
+    if (column >= 0) contact_columns_[column] = true;
+  };
+  std::vector<GapSlope> shape;
+  for (const Island& island : islands_) {
+    for (const Touch& touch : island.touches) {
+      note(touch.element->friction_parameter());
+      note(touch.element->restitution_parameter());
+      touch.element->gap_slopes(touch.gap, prev, p, listed, shape);
+    }
+  }
+  for (const GapSlope& by : shape) note(by.parameter);
+}
+
 // At the twists of the step's beginning: bounds that follow from velocities there.
 VelocityStepper::PressedRows VelocityStepper::rows_before(int index, const State& prev,
                                                           const VectorXd& p,
-                                                          const ActiveColumns& active) const {
+                                                          const ActiveColumns& active,
+                                                          const std::vector<int>& columns) const {
   const Island& island = islands_[index];
   PressedRows to;
   for (std::size_t i = 0; i < island.touches.size(); ++i) {
@@ -116,7 +136,9 @@ VelocityStepper::PressedRows VelocityStepper::rows_before(int index, const State
   }
   const auto n = static_cast<Eigen::Index>(model_->islands()[index].dofs.size());
   const auto rows = static_cast<Eigen::Index>(3 * to.touches.size());
-  const auto parameters = static_cast<Eigen::Index>(active.columns().size());
+  const auto parameters = static_cast<Eigen::Index>(columns.size());
+  to.local.assign(active.columns().size(), -1);
+  for (std::size_t c = 0; c < columns.size(); ++c) to.local[columns[c]] = static_cast<int>(c);
   to.q.setZero(rows, n);
   to.u.setZero(rows, n);
   to.p.setZero(rows, parameters);
@@ -134,12 +156,12 @@ VelocityStepper::PressedRows VelocityStepper::rows_before(int index, const State
                               (touch.before.transpose() * move.n + gap.n.transpose() * move.w);
     to.u.middleRows<3>(at) -= touch.restitution * by_bound * (gap.n.transpose() * touch.J);
     const int bounce = listed.column(touch.element->restitution_parameter());
-    if (bounce >= 0) to.p.block<3, 1>(at, bounce) -= by_bound * gap.n.dot(touch.before);
+    if (bounce >= 0) to.p.block<3, 1>(at, to.local[bounce]) -= by_bound * gap.n.dot(touch.before);
     shape.clear();
     touch.element->gap_slopes(gap, prev, p, listed, shape);
     for (const GapSlope& by : shape) {
       const ShapeMotion motion = shape_motion(gap, by);
-      to.p.block<3, 1>(at, listed.column(by.parameter)) -=
+      to.p.block<3, 1>(at, to.local[listed.column(by.parameter)]) -=
           touch.restitution * by_bound * (motion.n.dot(touch.before) + gap.n.dot(motion.velocity));
     }
   }
@@ -166,12 +188,12 @@ void VelocityStepper::add_rows_after(int index, const State& prev, const VectorX
     to.q.middleRows<3>(at) += law.by_c * (touch.B.transpose() * move.w + turn * move.n);
     if (!touch.bounces) to.q.middleRows<3>(at) += law.by_bound * (touch.by_gap * move.g);
     const int friction = listed.column(touch.element->friction_parameter());
-    if (friction >= 0) to.p.block<3, 1>(at, friction) += law.by_mu;
+    if (friction >= 0) to.p.block<3, 1>(at, to.local[friction]) += law.by_mu;
     shape.clear();
     touch.element->gap_slopes(touch.gap, prev, p, listed, shape);
     const Vector3d P = touch.B * island.problem.lambda.segment<3>(3 * i);
     for (const GapSlope& by : shape) {
-      const int column = listed.column(by.parameter);
+      const int column = to.local[listed.column(by.parameter)];
       const ShapeMotion motion = shape_motion(touch.gap, by);
       to.p.block<3, 1>(at, column) +=
           law.by_c * (touch.B.transpose() * motion.velocity + turn * motion.n);

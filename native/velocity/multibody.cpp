@@ -116,6 +116,7 @@ void Multibody::find_islands() {
   std::vector<std::vector<int>> members;
   for (int i = 0; i < static_cast<int>(nodes.size()); ++i) {
     const Node& n = nodes[i];
+    node_of_.resize(n.dof + n.size(), i);
     sizes.push_back(n.dependent ? 0 : n.size());
     dofs.push_back(n.dof);
     if (n.dependent) continue;
@@ -145,6 +146,9 @@ void Multibody::find_islands() {
 MultibodyState::MultibodyState(const Multibody& model)
     : model_(&model),
       S_(model.steps().size(), Axes::Zero()),
+      T_(S_),
+      P_(S_),
+      Q_(S_),
       V_(model.steps().size()),
       A_(model.steps().size()),
       parent_V_(model.steps().size()),
@@ -275,10 +279,9 @@ void MultibodyState::inertia_derivatives(int island, MatrixXd& D_q, MatrixXd& D_
       const Vector6 S = S_[k].col(i);
       const int own = model_->place_of(steps[k].dof + i);
       // Of its own motion: on what it moves, felt by itself and by all before it.
-      const Vector6 T = cross(V_[k], S), P = cross(parent_V_[k], S);
-      const Vector6 Q = cross(A_[k], S) + cross(V_[k], T);
-      const Vector6 by_q = cross_force(S, F_[k]) + B_[k] * T + times(I_[k], Q);
-      const Vector6 by_u = B_[k] * S + times(I_[k], T + P);
+      const Vector6 by_q =
+          cross_force(S, F_[k]) + B_[k] * T_[k].col(i) + times(I_[k], Q_[k].col(i));
+      const Vector6 by_u = B_[k] * S + times(I_[k], P_[k].col(i));
       // Rows of this axis by those before it: what it moves turns with them, so that only rates
       // and accelerations count.
       const Vector6 of_B = B_[k].transpose() * S, of_I = times(I_[k], S);
@@ -293,9 +296,8 @@ void MultibodyState::inertia_derivatives(int island, MatrixXd& D_q, MatrixXd& D_
           const int other = model_->place_of(steps[l].dof + j);
           D_q(other, own) += before.dot(by_q);
           D_u(other, own) += before.dot(by_u);
-          const Vector6 t = cross(V_[l], before);
-          D_q(own, other) += of_B.dot(t) + of_I.dot(cross(A_[l], before) + cross(V_[l], t));
-          D_u(own, other) += of_B.dot(before) + of_I.dot(t + cross(parent_V_[l], before));
+          D_q(own, other) += of_B.dot(T_[l].col(j)) + of_I.dot(Q_[l].col(j));
+          D_u(own, other) += of_B.dot(before) + of_I.dot(P_[l].col(j));
         }
       }
     }
@@ -303,6 +305,14 @@ void MultibodyState::inertia_derivatives(int island, MatrixXd& D_q, MatrixXd& D_
 }
 
 void MultibodyState::sum_composites() {
+  for (std::size_t k = 0; k < S_.size(); ++k) {
+    for (int i = 0; i < model_->steps()[k].columns; ++i) {
+      const Vector6 S = S_[k].col(i), T = cross(V_[k], S);
+      T_[k].col(i) = T;
+      P_[k].col(i) = T + cross(parent_V_[k], S);
+      Q_[k].col(i) = cross(A_[k], S) + cross(V_[k], T);
+    }
+  }
   for (auto& B : B_) B.setZero();
   for (std::size_t b = 0; b < inertia_.size(); ++b) {
     const int step = model_->bodies()[b].step;
@@ -335,6 +345,22 @@ void MultibodyState::add_wrenches(const VectorXd& r, VectorXd& rows) const {
   }
   for (std::size_t i = inertia_.size(); i < nodes.size(); ++i) {  // on joint coordinates
     rows.segment(nodes[i].dof, nodes[i].size()) += r.segment(nodes[i].dof, nodes[i].size());
+  }
+}
+
+void MultibodyState::add_force(int dof, double value, Eigen::Ref<VectorXd> rows) const {
+  const int node = model_->node_of(dof);
+  if (node >= static_cast<int>(inertia_.size())) {
+    rows[dof] += value;
+    return;
+  }
+  const Node& n = model_->scene().nodes()[node];
+  Vector6 own = Vector6::Zero();
+  own[dof - n.dof] = value;
+  const Vector6 W = wrench(own, arm_[node]);
+  for (int k = model_->step_of(node); k >= 0; k = model_->steps()[k].parent) {
+    const Multibody::Step& step = model_->steps()[k];
+    for (int i = 0; i < step.columns; ++i) rows[step.dof + i] += S_[k].col(i).dot(W);
   }
 }
 

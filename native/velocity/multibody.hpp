@@ -50,6 +50,7 @@ class Multibody {
   const std::vector<const Element*>& forces() const { return forces_; }  // but for inertia, contact
   /// Step that moves a node, -1: none.
   int step_of(int node) const { return step_of_[node]; }
+  int node_of(int dof) const { return node_of_[dof]; }
   int island_of(int dof) const { return island_of_[dof]; }
   int place_of(int dof) const { return place_of_[dof]; }  // in its island
   /// Of a body by the scene's own values [1/kg]: a scale that no parameter moves. 0: of none.
@@ -68,7 +69,7 @@ class Multibody {
   std::vector<Island> islands_;
   std::vector<Armature> armatures_;
   std::vector<const Element*> forces_;
-  std::vector<int> step_of_, island_of_, place_of_;
+  std::vector<int> step_of_, node_of_, island_of_, place_of_;
   std::vector<bool> driven_;
   std::vector<double> inverse_mass_;
   BlockPattern pattern_;
@@ -100,6 +101,8 @@ class MultibodyState {
   void inertia_columns(const VectorXd& udot, ParameterColumns& columns) const;
   /// Adds S . F of wrenches on nodes, r (ndof, force and torque about the node), to rows.
   void add_wrenches(const VectorXd& r, VectorXd& rows) const;
+  /// The same of one number of r alone.
+  void add_force(int dof, double value, Eigen::Ref<VectorXd> rows) const;
 
   const Multibody& model() const { return *model_; }
   const Vector3d& origin() const { return origin_; }
@@ -115,7 +118,12 @@ class MultibodyState {
  private:
   const Multibody* model_;
   Vector3d origin_ = Vector3d::Zero();
-  std::vector<Axes> S_, articulated_;
+  std::vector<Axes> S_;
+  // What accelerations behind a step change by its coordinate, and by its rate: with T = V x S,
+  // that is S x (A - A_k) + T x (V - V_k), and S x (V - V_k) + T + V_before x S, of which these
+  // depend on the step alone: Q = A x S + V x T, P = T + V_before x S.
+  std::vector<Axes> T_, P_, Q_;
+  std::vector<Axes> articulated_;
   std::vector<Vector6> articulated_rate_;
   std::vector<Vector6> V_, A_, parent_V_, rate_;  // per step; rate: S q'
   std::vector<RigidInertia> inertia_;             // per body, about O

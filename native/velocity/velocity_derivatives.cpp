@@ -53,12 +53,18 @@ VelocityStepper::Slopes VelocityStepper::smooth_slopes(int index, const MatrixXd
   Island& island = islands_[index];
   const auto& dofs = model_->islands()[index].dofs;
   const auto n = static_cast<Eigen::Index>(dofs.size());
-  Slopes to{MatrixXd::Zero(n, n), MatrixXd::Zero(n, n), MatrixXd(n, by_p.cols())};
+  Slopes to{MatrixXd::Zero(n, n), MatrixXd::Zero(n, n), {}, {}};
   at_.inertia_derivatives(index, to.q, to.u);
   const bool reduced = scene_->articulation() != nullptr;
   scatter(reduced ? reduced_K_ : K_, *model_, index, to.q);
   scatter(reduced ? reduced_B_ : B_, *model_, index, to.u);
-  for (Eigen::Index k = 0; k < n; ++k) to.p.row(k) = by_p.row(dofs[k]);
+  to.columns = felt_columns(index, by_p);
+  to.p.resize(n, static_cast<Eigen::Index>(to.columns.size()));
+  for (std::size_t c = 0; c < to.columns.size(); ++c) {
+    for (Eigen::Index k = 0; k < n; ++k) {
+      to.p(k, static_cast<Eigen::Index>(c)) = by_p(dofs[k], to.columns[c]);
+    }
+  }
   for (MatrixXd* M : {&to.q, &to.u, &to.p}) {
     clear_driven(*model_, index, *M);
     island.factor.solveInPlace(*M);
@@ -68,20 +74,25 @@ VelocityStepper::Slopes VelocityStepper::smooth_slopes(int index, const MatrixXd
   return to;
 }
 
+std::vector<int> VelocityStepper::felt_columns(int index, const MatrixXd& by_p) const {
+  std::vector<int> felt;
+  for (Eigen::Index c = 0; c < by_p.cols(); ++c) {
+    bool any = contact_columns_[c];
+    for (const int dof : model_->islands()[index].dofs) any = any || by_p(dof, c) != 0;
+    if (any) felt.push_back(static_cast<int>(c));
+  }
+  return felt;
+}
+
 MatrixXd VelocityStepper::columns_by_parameters(const VectorXd& udot,
                                                 const ParameterColumns& written,
                                                 const ActiveColumns& active) const {
   MatrixXd by_p =
       MatrixXd::Zero(scene_->ndof(), static_cast<Eigen::Index>(active.columns().size()));
-  if (by_p.cols() == 0) return by_p;
-  MatrixXd at_nodes = by_p;
-  for (const auto& e : written.entries()) at_nodes.block<3, 1>(e.row, e.column) += e.value;
-  VectorXd rows(scene_->ndof());
-  for (Eigen::Index c = 0; c < by_p.cols(); ++c) {
-    if (at_nodes.col(c).isZero(0)) continue;
-    rows.setZero();
-    at_.add_wrenches(at_nodes.col(c), rows);
-    by_p.col(c) = rows;
+  for (const auto& e : written.entries()) {
+    for (int i = 0; i < 3; ++i) {
+      if (e.value[i] != 0) at_.add_force(e.row + i, e.value[i], by_p.col(e.column));
+    }
   }
   ParameterColumns of_inertia(active.column_of());
   at_.inertia_columns(udot, of_inertia);
@@ -110,12 +121,13 @@ void VelocityStepper::differentiate(const Window& window, const VectorXd& p, Act
   at_.add_inertia(p, &udot, bias_);
   at_.sum_composites();
   const MatrixXd by_p = columns_by_parameters(udot, written, active);
+  find_contact_columns(prev, p, active);
   const int count = static_cast<int>(islands_.size());
   std::vector<Slopes> slopes;
   std::vector<PressedRows> pressed;
   for (int i = 0; i < count; ++i) {
     slopes.push_back(smooth_slopes(i, by_p));
-    pressed.push_back(rows_before(i, prev, p, active));
+    pressed.push_back(rows_before(i, prev, p, active, slopes[i].columns));
   }
   at_.move(rates_);
   for (int i = 0; i < count; ++i) {
@@ -151,15 +163,15 @@ void VelocityStepper::write(const Window& window, const VectorXd& p, const Activ
   }
   ParameterColumns by_p(active.column_of(), std::move(step.dr_dp));
   VectorXd column(scene_->ndof());
-  for (std::size_t c = 0; c < step.columns.size(); ++c) {
-    column.setZero();
-    for (std::size_t i = 0; i < slopes.size(); ++i) {
-      const auto& dofs = model_->islands()[i].dofs;
+  for (std::size_t i = 0; i < slopes.size(); ++i) {
+    const auto& dofs = model_->islands()[i].dofs;
+    for (std::size_t c = 0; c < slopes[i].columns.size(); ++c) {
+      column.setZero();
       for (std::size_t k = 0; k < dofs.size(); ++k) {
         column[dofs[k]] = -slopes[i].p(static_cast<Eigen::Index>(k), static_cast<Eigen::Index>(c));
       }
+      by_p.add(slopes[i].columns[c], column);
     }
-    by_p.add(static_cast<int>(c), column);
   }
   if (scene_->articulation()) {
     step.articulation.evaluate(*scene_->articulation(), scene_->nodes(), p, window.now());

@@ -81,7 +81,12 @@ class VelocityStepper : public Stepper {
   ShapeMotion shape_motion(const Gap& gap, const GapSlope& by) const;
   struct Slopes {  // of an island: u' by poses, rates and parameters
     MatrixXd q, u, p;
+    std::vector<int> columns;  // of p: columns of active parameters
   };
+  /// Parameters that an island feels.
+  std::vector<int> felt_columns(int index, const MatrixXd& by_p) const;
+  /// Those that contacts feel, of any island.
+  void find_contact_columns(const State& prev, const VectorXd& p, const ActiveColumns& active);
   /// Without contacts, whose impulses stay.
   Slopes smooth_slopes(int index, const MatrixXd& by_p);
   MatrixXd columns_by_parameters(const VectorXd& udot, const ParameterColumns& written,
@@ -91,9 +96,10 @@ class VelocityStepper : public Stepper {
   struct PressedRows {
     std::vector<int> touches;
     MatrixXd q, u, p, load;
+    std::vector<int> local;  // column of an active parameter -> of p, load; -1: none
   };
   PressedRows rows_before(int index, const State& prev, const VectorXd& p,
-                          const ActiveColumns& active) const;
+                          const ActiveColumns& active, const std::vector<int>& columns) const;
   void add_rows_after(int index, const State& prev, const VectorXd& p, const ActiveColumns& active,
                       PressedRows& to) const;
   void add_moment(int node, const Vector3d& moment, int column, MatrixXd& load) const;
@@ -110,6 +116,7 @@ class VelocityStepper : public Stepper {
   std::vector<Island> islands_;
   VectorXd start_rates_, rates_, bias_, written_, u_;
   double h_ = 0, gravity_ = 0;
+  std::vector<bool> contact_columns_;
   // Of derivatives: loads at nodes, what elements write, and that by independent nodes.
   BlockMatrix K_, B_, reduced_K_, reduced_B_;
   ArticulationMap map_;
