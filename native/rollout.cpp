@@ -84,7 +84,10 @@ Rollout::Rollout(const Scene& scene, const VectorXd& p, int steps, const Options
   watched_.assign(scene.contacts().begin(), scene.contacts().end());
   records_.push_back(
       {TimeScheme::bdf(1, options.step), 0, std::make_shared<State>(scene.start(p)), 0, nullptr});
-  if (options.velocity) check_velocity_stepper();
+  if (options.velocity) {
+    check_velocity_stepper();
+    records_[0].state->hard_contacts = true;
+  }
   const std::unique_ptr<Stepper> owned = make_stepper();
   Stepper& stepper = *owned;
   if (options.spectral_radius) {
@@ -140,12 +143,15 @@ void Rollout::check_velocity_stepper() const {
       }
     }
   }
+  if (mode_ == GradientMode::none) return;
   for (const auto& e : scene_->elements()) {
     const bool contact = dynamic_cast<const ContactElement*>(e.get());
     if (!contact && !dynamic_cast<const Joint*>(e.get())) continue;
+    const std::string name = e->name().substr(0, e->name().find('.'));  // both of a pair
     for (const Output& output : outputs_.list()) {
-      if (output.name.rfind(e->name() + ".", 0) != 0) continue;
-      refuse("outputs", "the velocity stepper reports no forces of contacts and joints",
+      if (output.name.rfind(name + ".", 0) != 0) continue;
+      refuse("outputs",
+             "with the velocity stepper, forces of contacts and joints have no derivatives",
              "'" + output.name + "'", "take world.stepper: implicit");
     }
   }

@@ -37,6 +37,7 @@ struct Node {
 struct HardContact {
   int point;              // of all contact points (ContactElement::first_point)
   Vector3d force, place;  // on the point's body, world [N], [m]
+  Vector3d normal;        // the force's part along the normal [N]
   std::uint16_t code;     // as Element::modes has them
 };
 
@@ -53,6 +54,7 @@ struct State {
   VectorXd force;
   // ContactMode of each contact point here, open, sticking or sliding, where it is known.
   std::vector<std::uint8_t> touching;
+  bool hard_contacts = false;  // of a motion whose contacts are hard:
   std::vector<HardContact> hard;
 };
 

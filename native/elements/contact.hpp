@@ -85,6 +85,7 @@ class Contact : public ContactElement {
             std::vector<Gap>& out) const override;
   void gap_slopes(const Gap& gap, const State& s, const VectorXd& p, const ParameterColumns& active,
                   std::vector<GapSlope>& out) const override;
+  void add_hard(const State& s, bool normals, VectorXd& r) const override;
   int friction_parameter() const override { return law_.c_f; }
   int restitution_parameter() const override { return law_.restitution; }
 

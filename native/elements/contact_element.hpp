@@ -66,6 +66,8 @@ class ContactElement : public Element {
   /// By the active ones of parameters of its shape, and of the obstacle's.
   virtual void gap_slopes(const Gap& gap, const State& s, const VectorXd& p,
                           const ParameterColumns& active, std::vector<GapSlope>& out) const = 0;
+  /// Adds State::hard of its points to r, all of their forces or what is along the normals.
+  virtual void add_hard(const State& s, bool normals, VectorXd& r) const = 0;
   /// Parameters: friction coefficient; coefficient of restitution, -1: it has none.
   virtual int friction_parameter() const = 0;
   virtual int restitution_parameter() const = 0;

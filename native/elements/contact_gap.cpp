@@ -62,4 +62,19 @@ void Contact::gap_slopes(const Gap& gap, const State& s, const VectorXd& p,
   }
 }
 
+void Contact::add_hard(const State& s, bool normals, VectorXd& r) const {
+  for (const HardContact& hard : s.hard) {
+    const int i = hard.point - first_point();
+    if (i < 0 || i >= points_->size()) continue;
+    const Vector3d f = normals ? hard.normal : hard.force;
+    if (points_->node[i] >= 0) {
+      add_force(*points_, i, f, hard.place - s.c.col(points_->node[i]), r);
+    }
+    if (carrier_.node < 0) continue;
+    const Vector3d arm = hard.place - s.c.col(carrier_.node);
+    r.segment<3>(carrier_.dof) += f;
+    r.segment<3>(carrier_.dof + 3) += arm.cross(f);
+  }
+}
+
 }  // namespace diffsim

@@ -101,7 +101,12 @@ class WrenchAt {
 void add_elements(const WrenchSpec& spec, const Window& window, const VectorXd& p,
                   const Assembly& out) {
   for (const Element* e : spec.elements) {
-    if (window.at[1] || !e->has_momentum()) e->add(window, p, out);
+    const auto* contact = dynamic_cast<const ContactElement*>(e);
+    if (contact && window.now().hard_contacts) {
+      contact->add_hard(window.now(), !spec.absent.empty(), *out.r);
+    } else if (window.at[1] || !e->has_momentum()) {
+      e->add(window, p, out);
+    }
   }
 }
 

@@ -67,6 +67,7 @@ NewtonReport VelocityStepper::step(const State& prev, const State*, const TimeSc
   if (scene_->articulation()) scene_->articulation()->place(p, next_);
   if (!report.worst_element.empty()) report.status = Status::max_iterations;
   if (!rates_.allFinite()) report.status = Status::non_finite;
+  next_.hard_contacts = true;
   next_.hard.clear();
   for (const Island& island : islands_) {
     for (std::size_t i = 0; i < island.touches.size(); ++i) {
@@ -77,11 +78,10 @@ NewtonReport VelocityStepper::step(const State& prev, const State*, const TimeSc
       if (touch.bounces) code |= kOnset;
       if (touch.deep) code |= kClamped;
       code += kRegion * (1 + touch.gap.region);
-      const Vector3d force =
-          touch.B * island.problem.lambda.segment<3>(3 * static_cast<Eigen::Index>(i)) / scheme.h;
-      next_.hard.push_back({touch.element->first_point() + touch.gap.point, force,
-                            touch.gap.x - touch.gap.radius * touch.gap.n,
-                            static_cast<std::uint16_t>(code)});
+      const Vector3d own = island.problem.lambda.segment<3>(3 * static_cast<Eigen::Index>(i));
+      next_.hard.push_back({touch.element->first_point() + touch.gap.point,
+                            touch.B * own / scheme.h, touch.gap.x - touch.gap.radius * touch.gap.n,
+                            touch.gap.n * own[0] / scheme.h, static_cast<std::uint16_t>(code)});
     }
   }
   return report;

@@ -194,6 +194,20 @@ def test_gradients_of_a_plate_that_moves():
     check_gradients(s, 60, options(), names)
 
 
+def test_outputs_report_hard_contacts():
+    """Force, torque and normal force of a block that slides; the pull on a weld."""
+    angle = 0.4
+    s = incline(angle, 0.2)
+    r = run(s, 20, outputs=["floor.force", "floor.normal_force", "floor.torque"])
+    n = np.array([np.sin(angle), 0, np.cos(angle)])
+    normal, force = r.outputs["floor.normal_force"][-1], r.outputs["floor.force"][-1]
+    np.testing.assert_allclose(normal, 0.4 * G * np.cos(angle) * n, rtol=1e-5, atol=1e-6)
+    up = np.array([-np.cos(angle), 0, np.sin(angle)])
+    np.testing.assert_allclose(force - normal, 0.2 * 0.4 * G * np.cos(angle) * up, atol=1e-5)
+    np.testing.assert_allclose(force, r.contact_force[-1].sum(0), atol=1e-9)
+    np.testing.assert_allclose(r.outputs["floor.torque"][-1], 0, atol=1e-3)
+
+
 @pytest.mark.parametrize("record_every", [1, 7, 100])
 def test_fewer_checkpoints_give_the_same_bits(record_every):
     s = bouncing(0.5, height=0.02, velocity=[1.0, 0, 0])
@@ -238,7 +252,7 @@ def test_what_it_cannot_move_is_refused_by_name():
     s.add_contact("floor", points="ball_centre", sdf=_engine.Plane([0, 0, 1], 0), c_f=0.3,
                   c_roll=0.01, **LAW)  # fmt: skip
     refused("contact 'floor': c_roll", s)
-    refused("'floor.force'", bouncing(0.5), outputs=["floor.force"])
+    refused("'floor.force'", bouncing(0.5), outputs=["floor.force"], active=[0], mode="store")
     s = tree()
     index = next(i for i, info in enumerate(s.parameters) if info.name == "hinge.position.x")
     refused("hinge.position.x", s, active=[index], mode="sensitivity")
