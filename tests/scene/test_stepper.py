@@ -52,6 +52,16 @@ def test_friction_cone_and_restitution_reach_the_engine():
     np.testing.assert_array_equal(found, 0.4)
 
 
+def test_hard_contacts_need_no_stiffness():
+    scene = quadruped(stepper="velocity")
+    for contact in scene["contact"]:
+        del contact["k_n"], contact["k_t"]
+    load_scene(scene)
+    scene["world"]["stepper"] = "implicit"
+    with pytest.raises(InputError, match="k_n"):
+        load_scene(scene)
+
+
 @pytest.mark.parametrize(
     ("world", "place"),
     [

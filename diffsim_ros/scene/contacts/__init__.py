@@ -106,6 +106,8 @@ class Contact(ContactValues):
 
 
 LAW = tuple(ContactValues.section())
+UNUSED_STIFFNESS = 1e4
+"""k_n [N/m] of a scene whose contacts are hard and have none."""
 SIZE = ("surface_offset", "surface_scale")
 """Parameters of the surface's size, 0 and 1 in the engine: no keys of a file."""
 TABLES: dict[str, Section] = {"contact[i]": Contact.section()}
@@ -176,6 +178,8 @@ def _law(parts: Parts, contact: dict, body: Any, key: str) -> None:
         given, lacking = ("c_s", "f_0") if contact["f_0"] is None else ("f_0", "c_s")
         rule = section[lacking].rule()
         raise reader.error(join(key, lacking), None, rule, f"{given} needs it; give both")
+    if contact["k_n"] is None and parts.world["stepper"] == "velocity":
+        contact["k_n"] = UNUSED_STIFFNESS
     if contact["k_n"] is None:
         remedy = "give k_n here or in the body's material"
         raise reader.error(join(key, "k_n"), None, section["k_n"].rule(), remedy)

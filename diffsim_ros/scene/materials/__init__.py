@@ -16,7 +16,11 @@ class ContactValues(Part):
     """Numbers of a contact that its body's material may give instead."""
 
     k_n: float | None = key(
-        "number", "normal stiffness of the whole set", "N/m", minimum=0, strict=True
+        "number",
+        "normal stiffness of the whole set; `stepper: velocity` needs none",
+        "N/m",
+        minimum=0,
+        strict=True,
     )
     k_t: float | None = key(
         "number",
