@@ -52,12 +52,13 @@ std::vector<std::unique_ptr<Rollout>> rollout_batch(
   if (threads < 0) refuse("rollout_batch: threads", "must be >= 0 (0 = all cores)", threads);
   if (threads == 0) threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   const bool spare = n > 0 && threads >= 2 * n && scene.ndof() >= kWorthTwo;
-  const int each = spare ? 2 : 1;  // rollouts can use two
+  const int each = spare ? 2 : 1;                    // rollouts can use two
+  const RequestedOutputs requested(scene, outputs);  // once: there may be many to choose from
   std::vector<std::unique_ptr<Rollout>> result(n);
   in_parallel(n, threads, [&](int i) {
     result[i] = Rollout::run(scene, P.row(i), steps[steps.size() == 1 ? 0 : i], options, active,
                              mode, cancel, each, directions.empty() ? nullptr : &directions[i],
-                             outputs, from.empty() ? nullptr : &from[i]);
+                             requested, from.empty() ? nullptr : &from[i]);
   });
   return result;
 }

@@ -50,8 +50,7 @@ void Options::check() const {
 std::unique_ptr<Rollout> Rollout::run(const Scene& scene, const VectorXd& p, int steps,
                                       const Options& options, const std::vector<int>& active,
                                       GradientMode mode, CancelToken* cancel, int threads,
-                                      const MatrixXd* directions,
-                                      const std::vector<std::string>& outputs,
+                                      const MatrixXd* directions, const RequestedOutputs& outputs,
                                       const Snapshot* from) {
   const auto go = [&](int n) {
     return std::unique_ptr<Rollout>(
@@ -66,7 +65,7 @@ std::unique_ptr<Rollout> Rollout::run(const Scene& scene, const VectorXd& p, int
 
 Rollout::Rollout(const Scene& scene, const VectorXd& p, int steps, const Options& options,
                  const std::vector<int>& active, GradientMode mode, CancelToken* cancel,
-                 int threads, const MatrixXd* directions, const std::vector<std::string>& outputs,
+                 int threads, const MatrixXd* directions, const RequestedOutputs& outputs,
                  const Snapshot* from)
     : scene_(&scene),
       p_(p),
@@ -74,7 +73,7 @@ Rollout::Rollout(const Scene& scene, const VectorXd& p, int steps, const Options
       active_(scene.parameters(), active),
       mode_(mode),
       threads_(options.profile ? 1 : threads),
-      outputs_(scene, outputs),
+      outputs_(outputs),
       directions_(directions) {
   options.check();
   check_directions();

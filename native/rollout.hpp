@@ -67,14 +67,14 @@ class Rollout {
   /// threads S of a step is computed beside the next step, and in gradient() the derivatives of a
   /// step beside the multiplier of the one after it: the same operations, so the same bits.
   /// directions (active, n), mode sensitivity: S is carried for their n columns alone, S D.
-  /// outputs: names of what is reported at every frame (outputs/requested.hpp).
+  /// outputs: what is reported at every frame.
   /// from: where it starts, else where p has the scene start; parameters of the start then act on
   /// nothing. Not with mode sensitivity, nor with generalized-alpha.
   static std::unique_ptr<Rollout> run(const Scene& scene, const VectorXd& p, int steps,
                                       const Options& options, const std::vector<int>& active,
                                       GradientMode mode, CancelToken* cancel, int threads = 1,
                                       const MatrixXd* directions = nullptr,
-                                      const std::vector<std::string>& outputs = {},
+                                      const RequestedOutputs& outputs = {},
                                       const Snapshot* from = nullptr);
 
   /// dO/dp over the active parameters from dO/dx, dO/dv (ndof, frames) and, where gy is not empty,
@@ -123,8 +123,7 @@ class Rollout {
 
   Rollout(const Scene& scene, const VectorXd& p, int steps, const Options& options,
           const std::vector<int>& active, GradientMode mode, CancelToken* cancel, int threads,
-          const MatrixXd* directions, const std::vector<std::string>& outputs,
-          const Snapshot* from);
+          const MatrixXd* directions, const RequestedOutputs& outputs, const Snapshot* from);
   void check_directions() const;
   void check_from(const Snapshot& from) const;
   bool advance_step(int step, int depth, double t, double h, Stepper& stepper);

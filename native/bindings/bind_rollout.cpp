@@ -146,7 +146,7 @@ PyRollout run(py::object scene, const VectorXd& p, int steps, const std::optiona
   {
     py::gil_scoped_release release;
     rollout = Rollout::run(model, p, steps, options, columns, m, cancel, threads,
-                           directions ? &*directions : nullptr, names);
+                           directions ? &*directions : nullptr, RequestedOutputs(model, names));
   }
   return {std::move(rollout), scene};
 }

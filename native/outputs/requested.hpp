@@ -11,6 +11,7 @@ OutputList all_outputs(const Scene& scene);
 
 class RequestedOutputs {
  public:
+  RequestedOutputs() = default;
   /// Of all_outputs and motion_outputs. Refuses names that the scene has not, and repeated ones.
   RequestedOutputs(const Scene& scene, const std::vector<std::string>& names);
 
