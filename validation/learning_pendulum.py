@@ -32,7 +32,6 @@ PAPER = {1: 0.49, 2: 1.93, 3: 4.28, 4: 7.81, 5: 12.31, 6: 17.78, 7: 24.34}
 MBPO = {1: 0.49, 2: 1.90, 3: 4.28, 4: 7.50, 5: 11.13, 6: 15.02, 7: 19.97}
 WEAK, HELD, EPISODES = 0.75, 1.0, 8  # of the holding torque; [s] of the return; evaluation's
 LINKS, SEEDS, ITERATIONS = 7, 5, 300
-SAC_SHARE = 1.0  # of the CPU time that the gradients took
 
 
 def environment(n: int, horizon: int = 125) -> EnvironmentConfig:
@@ -116,13 +115,16 @@ def by_gradients(n: int, seed: int, iterations: int) -> dict:
     }  # fmt: skip
 
 
-def by_sac(n: int, seed: int, cpu_seconds: float) -> dict:
-    """Learn with SAC of Stable-Baselines3, in the same environment and as much CPU time."""
+def by_sac(n: int, seed: int, cpu_seconds: float, enhance: bool) -> dict:
+    """Learn with SAC of Stable-Baselines3, in the same environment and as much CPU time.
+
+    enhance  its policy by the engine's gradients [Qa (16)]
+    """
     from diffsim_ros.learning.sac import train_sac
 
     config = environment(n)
     return train_sac(
-        config, seed=seed, cpu_seconds=cpu_seconds,
+        config, seed=seed, cpu_seconds=cpu_seconds, enhance=enhance,
         score=lambda policy: height(policy, config, seed),
     )  # fmt: skip
 
@@ -158,8 +160,10 @@ def study(
         found = {"maximum": n**2 / 2, "paper": PAPER[n], "paper_mbpo": MBPO[n],
                  "gradients": figures_of(runs)}  # fmt: skip
         if sac:
-            share = [SAC_SHARE * run["cpu_seconds"] for run in runs]
-            found["sac"] = figures_of([by_sac(n, seed, share[seed]) for seed in range(seeds)])
+            spent = [run["cpu_seconds"] for run in runs]
+            for name, enhance in (("sac", False), ("enhanced_sac", True)):
+                peers = [by_sac(n, seed, spent[seed], enhance) for seed in range(seeds)]
+                found[name] = figures_of(peers)
         figures["pendulums"][str(n)] = found
         mean = found["gradients"]["mean_best"]
         if whole and mean < PAPER[n]:

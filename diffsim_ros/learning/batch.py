@@ -58,6 +58,20 @@ class BatchStep:
         by_value[rows] = by_p @ batch.by_action + by_y[:, config.numbers :]
         return by_value * batch.half * ~self._clipped, start
 
+    def jacobians(self) -> tuple[Array, Array]:
+        """d(observation)/d(action) (B, observations, actions) and d(reward)/d(action) (B, actions).
+
+        Of this step alone, one adjoint per observation; it must have been made with gradient=True.
+        """
+        count, size = self.observation.shape
+        none, end = np.zeros((count, size)), np.zeros((count, 4, self._batch.ndof))
+        found = np.empty((count, size, len(self._batch.config.actions)))
+        for k in range(size):
+            one = none.copy()
+            one[:, k] = 1.0
+            found[:, k] = self.pull_back(one, np.zeros(count), end)[0]
+        return found, self.pull_back(none, np.ones(count), end)[0]
+
 
 class Batch:
     """`count` environments; what they do depends on `seed` alone, not on the number of threads.

@@ -7,8 +7,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from diffsim_ros.learning.extra import require
 from diffsim_ros.learning.policy import Policy
 
@@ -34,6 +32,7 @@ class Normaliser:
 
     def __init__(self, size: int) -> None:
         self.count, self.mean, self.variance = 0.0, torch.zeros(size), torch.ones(size)
+        self.scale = torch.ones(size)
 
     def add(self, seen: Tensor) -> None:
         """Take in (B, size)."""
@@ -43,9 +42,10 @@ class Normaliser:
         both = self.variance * self.count + variance * n + away**2 * self.count * n / total
         self.mean = self.mean + away * n / total
         self.variance, self.count = both / total, total
+        self.scale = 1 / torch.sqrt(self.variance + 1e-4)
 
     def __call__(self, seen: Tensor) -> Tensor:
-        return (seen - self.mean) / torch.sqrt(self.variance + 1e-4)
+        return (seen - self.mean) * self.scale
 
 
 class Actor(nn.Module):  # type: ignore[name-defined]
@@ -67,12 +67,11 @@ class Actor(nn.Module):  # type: ignore[name-defined]
 def to_policy(actor: Actor, normaliser: Normaliser, environment: Any, note: dict) -> Policy:
     """The actor's mean as plain arrays."""
     layers = [layer for layer in actor.mean if isinstance(layer, nn.Linear)]
-    scale = 1 / torch.sqrt(normaliser.variance + 1e-4)
     return Policy(
         tuple(layer.weight.detach().double().numpy().copy() for layer in layers),
         tuple(layer.bias.detach().double().numpy().copy() for layer in layers),
         normaliser.mean.double().numpy().copy(),
-        np.array(scale.double().numpy()),
+        normaliser.scale.double().numpy().copy(),
         "elu",
         environment.interface(),
         environment.digest(),

@@ -23,12 +23,15 @@ class SacEnvironments(vec_env.VecEnv):  # type: ignore[name-defined]
     """A batch as Stable-Baselines3's VecEnv, which resets an environment in the step that ends its
     episode and hands out the last observation in `infos`."""
 
-    def __init__(self, config: EnvironmentConfig, count: int, seed: int, threads: int = 1) -> None:
+    def __init__(
+        self, config: EnvironmentConfig, count: int, seed: int, *, jacobians: bool = False
+    ) -> None:
+        """jacobians: `infos` have those of every step too."""
         from diffsim_ros.learning.env import spaces_of
 
         super().__init__(count, *spaces_of(config))
-        self.batch = Batch(config, count, seed=seed, threads=threads)
-        self.episodes = 0
+        self.batch = Batch(config, count, seed=seed, threads=1)
+        self.episodes, self.jacobians = 0, jacobians
 
     def reset(self) -> np.ndarray:
         return self.batch.reset()
@@ -37,13 +40,16 @@ class SacEnvironments(vec_env.VecEnv):  # type: ignore[name-defined]
         self._actions = actions
 
     def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict]]:
-        step = self.batch.step(self._actions)
+        step = self.batch.step(self._actions, gradient=self.jacobians)
         ended = step.terminated | step.truncated
         infos: list[dict] = [{} for _ in range(self.num_envs)]
+        if self.jacobians:
+            for info, *slopes in zip(infos, *step.jacobians(), strict=True):
+                info["slopes"] = slopes
         seen = step.observation
         if ended.any():
             for i in np.flatnonzero(ended):
-                infos[i] = {
+                infos[i] |= {
                     "terminal_observation": seen[i],
                     "TimeLimit.truncated": bool(step.truncated[i]),
                 }
@@ -90,17 +96,23 @@ class _Judge(callbacks.BaseCallback):  # type: ignore[name-defined]
 
 def train_sac(
     config: EnvironmentConfig, *, seed: int, cpu_seconds: float, score: Callable[[Any], float],
-    environments: int = 8, evaluate_every: int = 250, **settings: Any,
+    environments: int = 8, evaluate_every: int = 250, enhance: bool = False, **settings: Any,
 ) -> dict:  # fmt: skip
     """Train for so much CPU time; best score of the mean policy, episodes, actions, history.
 
+    enhance   the policy by the engine's gradients (enhanced_sac.py)
     settings  of stable_baselines3.SAC in place of its own; one update per action and environment
     """
-    environment = SacEnvironments(config, environments, seed)
-    model = sb3.SAC(
-        "MlpPolicy", environment, seed=seed, verbose=0, device="cpu", gradient_steps=-1,
-        **({"learning_starts": 1000, "policy_kwargs": {"net_arch": [64, 64]}} | settings),
-    )  # fmt: skip
+    kind = sb3.SAC
+    if enhance:
+        from diffsim_ros.learning.enhanced_sac import EnhancedSAC, SlopesBuffer
+
+        kind, settings = EnhancedSAC, {"replay_buffer_class": SlopesBuffer} | settings
+    environment = SacEnvironments(config, environments, seed, jacobians=enhance)
+    settings = {
+        "learning_starts": 1000, "buffer_size": 100_000, "policy_kwargs": {"net_arch": [64, 64]}
+    } | settings  # fmt: skip
+    model = kind("MlpPolicy", environment, seed=seed, device="cpu", gradient_steps=-1, **settings)
     judge = _Judge(score, evaluate_every, cpu_seconds)
     model.learn(10**9, callback=judge)
     judge.judge()

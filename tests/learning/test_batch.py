@@ -74,6 +74,24 @@ def test_gradients_go_back_through_many_steps(name):
     assert found == pytest.approx(differences, rel=1e-5, abs=1e-6 * np.abs(differences).max())
 
 
+def test_jacobians_of_a_step_are_its_differences():
+    c, count = config("block"), 3
+    action = np.random.default_rng(6).uniform(-0.8, 0.8, (count, 2))
+
+    def stepped(action):
+        batch = Batch(c, count, seed=7)
+        batch.reset()
+        return batch.step(action, gradient=True)
+
+    by_observation, by_reward = stepped(action).jacobians()
+    for k, along in enumerate(np.eye(2)):
+        ends = [stepped(action + e * along) for e in (1e-4, -1e-4)]
+        seen = (ends[0].observation - ends[1].observation) / 2e-4
+        assert by_observation[..., k] == pytest.approx(seen, rel=1e-5, abs=1e-8)
+        reward = (ends[0].reward - ends[1].reward) / 2e-4
+        assert by_reward[:, k] == pytest.approx(reward, rel=1e-5, abs=1e-7)
+
+
 def test_the_number_of_threads_changes_nothing():
     c = config("block")
     seen = []
