@@ -43,10 +43,12 @@ def test_what_cannot_be_done_is_said(arguments, message, capsys):
 
 def test_train_writes_a_policy_that_fits(tmp_path):
     pytest.importorskip("torch", reason="optional: pip install torch")
-    run = ["policy", "train", str(PENDULUM), "--iterations", "1", "--out", str(tmp_path)]
+    short = tmp_path / "short.yaml"
+    short.write_text(yaml.safe_dump(content(horizon=5)))
+    run = ["policy", "train", str(short), "--iterations", "1", "--out", str(tmp_path)]
     assert main(run) == 0
     policy = Policy.load(tmp_path / "policy.npz")
-    policy.check(load_environment(PENDULUM))
+    policy.check(load_environment(short))
     found = yaml.safe_load((tmp_path / "result.yaml").read_text())
     assert found["status"] == "trained" and found["actions"] == 64 * 32
     assert np.isfinite(found["best_return"]) and policy.digest == found["digest"]
