@@ -31,6 +31,7 @@ COMMANDS = {
     "compare": "compare several models on the same recordings",
     "export": "write what other simulators have a place for: MJCF, URDF, SDF snippets",
     "plan": "find controls whose motion reaches goals",
+    "policy": "learn a control policy in an environment, or evaluate one",
     "twin": "write the twin that rehearses a plan with a robot arm",
     "check-gradient": "compare gradients with differences, and with those of the motion",
     "mesh": "check a mesh file, or mesh a surface, and write its tets",
@@ -131,6 +132,8 @@ def _arguments_of(name: str, command: argparse.ArgumentParser) -> None:
         command.add_argument("--estimated", metavar="RESULT.yaml", help=text)
         if name == "twin":
             _arguments_of_twin(command)
+    elif name == "policy":
+        _arguments_of_policy(command)
     elif name == "mesh":
         command.add_argument(
             "file", metavar="SURFACE|TETS", help=".obj .stl .ply, or .msh .mesh .vtk"
@@ -163,6 +166,19 @@ def _arguments_of_compare(command: argparse.ArgumentParser) -> None:
         "--folds", type=int, default=0, metavar="N",
         help="of the cross-validation [each trial alone up to 10, else 5]",
     )  # fmt: skip
+
+
+def _arguments_of_policy(command: argparse.ArgumentParser) -> None:
+    command.add_argument("do", choices=("train", "evaluate"), metavar="train|evaluate")
+    command.add_argument("environment", metavar="ENVIRONMENT.yaml")
+    command.add_argument("policy", nargs="?", metavar="POLICY.npz", help="to evaluate")
+    command.add_argument(
+        "--iterations", type=int, default=200, metavar="N", help="of the training [200]"
+    )
+    command.add_argument(
+        "--episodes", type=int, default=20, metavar="N", help="of the evaluation [20]"
+    )
+    command.add_argument("--seed", type=int, default=0, help="of starts and noise [0]")
 
 
 def _arguments_of_twin(command: argparse.ArgumentParser) -> None:

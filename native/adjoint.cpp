@@ -78,7 +78,7 @@ class Rollout::Backward {
     if (record.linearized) return *record.linearized;
     if (!worker_.wait()) differentiate(i);
     std::swap(step_.d, next_);
-    if (r_->threads_ > 1 && i > 1) {
+    if (r_->threads_ > 1 && i > static_cast<int>(r_->first_) + 1) {
       worker_.begin([this, i] { differentiate(i - 1); });
     }
     if (!step_.factor(r_->profile(), true))
@@ -139,14 +139,28 @@ MatrixXd Rollout::multiplier(LinearizedStep& step, const MatrixXd& x, const Matr
 }
 
 VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv, const MatrixXd& gy) {
+  SnapshotCotangents end = MatrixXd::Zero(scene_->ndof(), 4);
+  return gradient(gx, gv, gy, end);
+}
+
+VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv, const MatrixXd& gy,
+                           SnapshotCotangents& end) {
   check_cotangents(gx, gv, gy);
+  if (end.rows() != scene_->ndof() || end.cols() != 4) {
+    refuse("gradient: end", "must have 4 columns of the scene's degrees of freedom", end.size());
+  }
   const Stopwatch watch(profile(), &Timing::total);
   Cotangents to(scene_->ndof());
+  for (int k = 0; k < 2; ++k) {
+    to.x[k] = end.col(2 * k);
+    to.v[k] = end.col(2 * k + 1);
+  }
   VectorXd held = VectorXd::Zero(active_.size());              // by place
   MatrixXd explicit_part = MatrixXd::Zero(active_.size(), 1);  // of the outputs
   Backward backward(*this);
   Extrapolation multipliers(kDegrees);  // newest: of the step after
-  for (int i = static_cast<int>(records_.size()) - 1; i >= 0; --i) {
+  const int start = static_cast<int>(first_);
+  for (int i = static_cast<int>(records_.size()) - 1; i >= start; --i) {
     backward.restore(i);
     if (const int frame = records_[i].frame; frame >= 0) {
       to.x[0] += gx.col(frame);
@@ -161,7 +175,7 @@ VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv, const MatrixX
         by.pull_p(gy.col(frame), explicit_part);
       }
     }
-    if (i == 0) break;
+    if (i == start) break;
     LinearizedStep& step = backward.at(i);
     to.pull_force(step.d, held);
     if (scene_->articulation()) {
@@ -181,9 +195,17 @@ VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv, const MatrixX
     start_->B.multiply_transposed_add(-to.f[0], to.v[0]);
     Cotangents::add(*start_, start_->dr_dp, -to.f[0], held);
   }
-  MatrixXd X, V;
-  start_sensitivity(X, V);
-  held.head(X.cols()) += X.transpose() * to.x[0] + V.transpose() * to.v[0];
+  end.setZero();
+  if (continues_) {
+    for (int k = 0; k < 2; ++k) {
+      end.col(2 * k) = to.x[k];
+      end.col(2 * k + 1) = to.v[k];
+    }
+  } else {
+    MatrixXd X, V;
+    start_sensitivity(X, V);
+    held.head(X.cols()) += X.transpose() * to.x[0] + V.transpose() * to.v[0];
+  }
   VectorXd result = explicit_part;
   for (int place = 0; place < active_.size(); ++place) {
     result[active_.order()[place]] += held[place];

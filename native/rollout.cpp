@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "bodies/kinematics.hpp"
 #include "implicit_stepper.hpp"
 
 namespace diffsim {
@@ -10,6 +11,20 @@ namespace {
 constexpr std::uint64_t kHashSeed = 1469598103934665603ull, kHashPrime = 1099511628211ull;
 
 }  // namespace
+
+void check_snapshot(const Scene& scene, const Snapshot& at) {
+  const State like = make_state(scene.nodes());
+  for (const State* s : {at.now.get(), at.before.get()}) {
+    if (!s && s == at.before.get() && at.now) continue;
+    if (s && s->c.cols() == like.c.cols() && s->R.size() == like.R.size() &&
+        s->w.size() == like.w.size() && s->q.size() == like.q.size() &&
+        (s->stick.empty() || static_cast<int>(s->stick.size()) == scene.stick_count()) &&
+        (s->touching.empty() || static_cast<int>(s->touching.size()) == scene.contact_count())) {
+      continue;
+    }
+    refuse("snapshot", "must be of this scene", "another's");
+  }
+}
 
 void Options::check() const {
   if (!(step > 0) || !std::isfinite(step)) refuse("options: step", "must be > 0 [s]", step);
@@ -43,11 +58,11 @@ void Options::check() const {
 std::unique_ptr<Rollout> Rollout::run(const Scene& scene, const VectorXd& p, int steps,
                                       const Options& options, const std::vector<int>& active,
                                       GradientMode mode, CancelToken* cancel, int threads,
-                                      const MatrixXd* directions,
-                                      const std::vector<std::string>& outputs) {
+                                      const MatrixXd* directions, const RequestedOutputs& outputs,
+                                      const Snapshot* from) {
   const auto go = [&](int n) {
     return std::unique_ptr<Rollout>(
-        new Rollout(scene, p, steps, options, active, mode, cancel, n, directions, outputs));
+        new Rollout(scene, p, steps, options, active, mode, cancel, n, directions, outputs, from));
   };
   try {
     return go(threads);
@@ -58,14 +73,15 @@ std::unique_ptr<Rollout> Rollout::run(const Scene& scene, const VectorXd& p, int
 
 Rollout::Rollout(const Scene& scene, const VectorXd& p, int steps, const Options& options,
                  const std::vector<int>& active, GradientMode mode, CancelToken* cancel,
-                 int threads, const MatrixXd* directions, const std::vector<std::string>& outputs)
+                 int threads, const MatrixXd* directions, const RequestedOutputs& outputs,
+                 const Snapshot* from)
     : scene_(&scene),
       p_(p),
       options_(options),
       active_(scene.parameters(), active),
       mode_(mode),
       threads_(options.profile ? 1 : threads),
-      outputs_(scene, outputs),
+      outputs_(outputs),
       directions_(directions) {
   options.check();
   check_directions();
@@ -82,11 +98,24 @@ Rollout::Rollout(const Scene& scene, const VectorXd& p, int steps, const Options
   if (threads < 1) refuse("rollout: threads", "must be >= 1", threads);
   const Stopwatch watch(profile(), &Timing::total);
   watched_.assign(scene.contacts().begin(), scene.contacts().end());
-  records_.push_back(
-      {TimeScheme::bdf(1, options.step), 0, std::make_shared<State>(scene.start(p)), 0, nullptr});
+  const TimeScheme first = TimeScheme::bdf(1, options.step);
+  if (from) {
+    check_from(*from);
+    continues_ = true;
+    t0_ = from->t;
+    // Copies: a rollout forgets what its own steps need no more.
+    if (from->before && std::abs(from->h - options.step) < 1e-9 * options.step) {
+      const double t = t0_ - options.step;
+      records_.push_back({first, t, std::make_shared<State>(*from->before), -1, nullptr});
+      depth_ = first_ = 1;
+    }
+    records_.push_back({first, t0_, std::make_shared<State>(*from->now), 0, nullptr});
+  } else {
+    records_.push_back({first, 0, std::make_shared<State>(scene.start(p)), 0, nullptr});
+  }
   if (options.velocity) {
     check_velocity_stepper();
-    records_[0].state->hard_contacts = true;
+    records_.back().state->hard_contacts = true;
   }
   const std::unique_ptr<Stepper> owned = make_stepper();
   Stepper& stepper = *owned;
@@ -101,7 +130,7 @@ Rollout::Rollout(const Scene& scene, const VectorXd& p, int steps, const Options
   }
   if (mode == GradientMode::sensitivity) begin_forward();
   mode_hash = kHashSeed;
-  add_frame(0);
+  add_frame(t0_);
   for (int n = 1; n <= steps; ++n) {
     if (cancel && cancel->cancelled.load(std::memory_order_relaxed)) {
       status = Status::cancelled;
@@ -109,10 +138,11 @@ Rollout::Rollout(const Scene& scene, const VectorXd& p, int steps, const Options
       break;
     }
     iterations.push_back(0);
-    if (!advance_step(n, 0, n * options.step, options.step, stepper)) break;
+    const double t = t0_ + n * options.step;
+    if (!advance_step(n, 0, t, options.step, stepper)) break;
     if (n % options.record_every == 0) {
       records_.back().frame = static_cast<int>(frames.size());
-      add_frame(n * options.step);
+      add_frame(t);
     }
     if (options.record_modes) add_modes(stepper);
   }
@@ -155,6 +185,25 @@ void Rollout::check_velocity_stepper() const {
              "'" + output.name + "'", "take world.stepper: implicit");
     }
   }
+}
+
+void Rollout::check_from(const Snapshot& from) const {
+  check_snapshot(*scene_, from);
+  if (mode_ == GradientMode::sensitivity) {
+    refuse("rollout: mode", "must be another than 'sensitivity' from a snapshot", "'sensitivity'",
+           "take store or checkpoint");
+  }
+  if (options_.spectral_radius) {
+    refuse("options: spectral_radius", "is for rollouts from the scene's own start",
+           *options_.spectral_radius, "take BDF");
+  }
+}
+
+Snapshot Rollout::end() const {
+  const std::size_t last = records_.size() - 1;
+  const double t = records_[last].t;
+  if (depth_ < 1) return {records_[last].state, nullptr, t, options_.step};
+  return {records_[last].state, records_[last - 1].state, t, options_.step};
 }
 
 void Rollout::check_directions() const {
@@ -216,7 +265,7 @@ bool Rollout::advance_step(int step, int depth, double t, double h, Stepper& ste
   }
   status = report.status;
   std::ostringstream text;
-  text << "step " << step << " (t = " << step * options_.step << " s): " << to_string(status)
+  text << "step " << step << " (t = " << t0_ + step * options_.step << " s): " << to_string(status)
        << " after " << iterations.back() << " iterations, residual " << report.residual
        << " N against " << report.reference << " N; worst element '" << report.worst_element
        << "', worst dof " << scene_->dof_name(report.worst_dof);

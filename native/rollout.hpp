@@ -52,22 +52,44 @@ struct Frame {
   MatrixXd dy;            // their sensitivities
 };
 
+/// Where a motion stands: what another rollout of the scene goes on from.
+struct Snapshot {
+  std::shared_ptr<const State> now, before;  // before: null where the time scheme restarts
+  double t = 0;                              // of now [s]
+  double h = 0;                              // from before to now [s]
+};
+
+/// Refuses what is no snapshot of the scene.
+void check_snapshot(const Scene& scene, const Snapshot& at);
+
+/// Cotangents of a snapshot's states: of their poses and velocities, now and before (ndof, 4).
+using SnapshotCotangents = MatrixXd;
+
 class Rollout {
  public:
   /// Runs `steps` steps; throws InvalidInput for unusable input, never for a failed step. With two
   /// threads S of a step is computed beside the next step, and in gradient() the derivatives of a
   /// step beside the multiplier of the one after it: the same operations, so the same bits.
   /// directions (active, n), mode sensitivity: S is carried for their n columns alone, S D.
-  /// outputs: names of what is reported at every frame (outputs/requested.hpp).
+  /// outputs: what is reported at every frame.
+  /// from: where it starts, else where p has the scene start; parameters of the start then act on
+  /// nothing. Not with mode sensitivity, nor with generalized-alpha.
   static std::unique_ptr<Rollout> run(const Scene& scene, const VectorXd& p, int steps,
                                       const Options& options, const std::vector<int>& active,
                                       GradientMode mode, CancelToken* cancel, int threads = 1,
                                       const MatrixXd* directions = nullptr,
-                                      const std::vector<std::string>& outputs = {});
+                                      const RequestedOutputs& outputs = {},
+                                      const Snapshot* from = nullptr);
 
   /// dO/dp over the active parameters from dO/dx, dO/dv (ndof, frames) and, where gy is not empty,
   /// dO/dy of the outputs (size, frames). Modes store, checkpoint.
   VectorXd gradient(const MatrixXd& gx, const MatrixXd& gv, const MatrixXd& gy = {});
+  /// The same, and what goes on from and to other rollouts: `end` are cotangents of end(), in which
+  /// those of the snapshot that it started from are left; of any other start, zero.
+  VectorXd gradient(const MatrixXd& gx, const MatrixXd& gv, const MatrixXd& gy,
+                    SnapshotCotangents& end);
+  /// Where it stands after its last step.
+  Snapshot end() const;
   const RequestedOutputs& outputs() const { return outputs_; }
 
   Status status = Status::converged;
@@ -105,10 +127,11 @@ class Rollout {
 
   Rollout(const Scene& scene, const VectorXd& p, int steps, const Options& options,
           const std::vector<int>& active, GradientMode mode, CancelToken* cancel, int threads,
-          const MatrixXd* directions, const std::vector<std::string>& outputs);
+          const MatrixXd* directions, const RequestedOutputs& outputs, const Snapshot* from);
   void check_directions() const;
   void check_velocity_stepper() const;
   std::unique_ptr<Stepper> make_stepper();
+  void check_from(const Snapshot& from) const;
   bool advance_step(int step, int depth, double t, double h, Stepper& stepper);
   bool accept(const TimeScheme& scheme, double t, Stepper& stepper);
   /// Window on records i, i-1, i-2 as record i's scheme looked back.
@@ -152,7 +175,10 @@ class Rollout {
   int threads_;
   RequestedOutputs outputs_;
   const MatrixXd* directions_;   // while it runs; nullptr: S has a column per active parameter
-  std::vector<Record> records_;  // [0] is the start
+  std::vector<Record> records_;  // the start first, or second behind the state before it
+  std::size_t first_ = 0;        // the start's
+  bool continues_ = false;       // from a snapshot
+  double t0_ = 0;                // of the start [s]
   std::vector<const ContactElement*> watched_;  // what has not warned yet
   int depth_ = 0;  // past states usable by the scheme since the last restart
   std::unique_ptr<Forward> forward_;

@@ -22,7 +22,7 @@ BASE = {
     "errors", "files", "yaml_file", "npz", "tables", "fields", "meshes", "parameter", "rotation",
     "output_value", "units",
 }  # fmt: skip
-USERS = {"real2sim", "planning", "twin", "viz", "commands", "cli", "nodes"}
+USERS = {"real2sim", "planning", "twin", "viz", "learning", "commands", "cli", "nodes"}
 ALL = {"output", "scene", "sensing", "inverse", "statics", *USERS}
 FORBIDDEN = {
     **dict.fromkeys(BASE, ALL),
@@ -34,15 +34,22 @@ FORBIDDEN = {
     "sensing": {"scene", "inverse", "statics", "robots", *USERS},
     "inverse": {"scene", "sensing", "statics", *USERS},
     "statics": ALL - {"statics", "inverse"} | {"robots", "torch_layer"},
-    "real2sim": {"planning", "twin", "commands", "cli", "nodes"},
-    "planning": {"sensing", "statics", "real2sim", "twin", "viz", "commands", "cli", "nodes"},
+    "real2sim": {"planning", "twin", "learning", "commands", "cli", "nodes"},
+    "planning": {
+        "sensing", "statics", "real2sim", "twin", "viz", "learning", "commands", "cli", "nodes"
+    },
+    "learning": ALL - {"output", "scene", "learning"},
     # a twin uses neither models nor estimates, only its sensors' samples
-    "twin": {"inverse", "statics", "real2sim", "planning", "viz", "commands", "cli", "nodes"},
-    "viz": {"inverse", "statics", "real2sim", "planning", "twin", "commands", "cli", "nodes"},
+    "twin": {
+        "inverse", "statics", "real2sim", "planning", "viz", "learning", "commands", "cli", "nodes"
+    },
+    "viz": {
+        "inverse", "statics", "real2sim", "planning", "twin", "learning", "commands", "cli", "nodes"
+    },
     "commands": {"cli", "nodes"},
     "cli": {"nodes"},
     "nodes": {"cli"},
-}
+}  # fmt: skip
 ROS = re.compile(
     r"rclpy|rosidl\w*|ament\w*|launch\w*|tf2\w*|rosgraph\w*|builtin_interfaces|diffsim_interfaces"
     r"|motion_capture_tracking_interfaces|\w+_msgs|\w+_srvs"

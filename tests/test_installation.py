@@ -14,7 +14,10 @@ KEYS = {
     "open3d": "python3-open3d-pip", "ament_index_python": "ament_index_python",
 }  # fmt: skip
 """Import -> rosdep key, where they differ."""
-NO_KEY = {"rosbags", "trimesh", "meshio", "pytetwild", "c3d", "torch", "mujoco"}
+NO_KEY = {
+    "rosbags", "trimesh", "meshio", "pytetwild", "c3d", "torch", "mujoco", "gymnasium",
+    "stable_baselines3",
+}  # fmt: skip
 """From PyPI only: docs/how-to/install.md names them."""
 WITH_ROSBAGS = {"backports", "lz4"}
 """What unpacks compressed bags comes with rosbags."""

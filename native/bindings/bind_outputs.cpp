@@ -1,3 +1,4 @@
+#include "../outputs/motion.hpp"
 #include "../outputs/requested.hpp"
 #include "bindings.hpp"
 
@@ -20,6 +21,13 @@ void bind_outputs(py::module_& m, py::class_<Scene>& scene) {
         return all_outputs(s);
       },
       "What a rollout of this scene can be asked for.");
+  scene.def_property_readonly(
+      "motion_outputs",
+      [](Scene& s) {
+        s.finalize();
+        return motion_outputs(s);
+      },
+      "Poses, velocities and joint coordinates, which it can be asked for as outputs too.");
 }
 
 }  // namespace diffsim

@@ -1,7 +1,7 @@
 #include <Eigen/Geometry>
 
 #include "../batch.hpp"
-#include "bindings.hpp"
+#include "rollout_options.hpp"
 
 namespace py = pybind11;
 
@@ -10,14 +10,6 @@ namespace {
 
 using Doubles = py::array_t<double>;
 using Index = py::ssize_t;
-
-GradientMode gradient_mode(const std::string& mode) {
-  if (mode == "none") return GradientMode::none;
-  if (mode == "sensitivity") return GradientMode::sensitivity;
-  if (mode == "store") return GradientMode::store;
-  if (mode == "checkpoint") return GradientMode::checkpoint;
-  refuse("rollout: mode", "must be none, sensitivity, store or checkpoint", "'" + mode + "'");
-}
 
 void set_stepper(Options& o, const std::string& stepper) {
   if (stepper == "implicit") {
@@ -167,13 +159,6 @@ MatrixXd stacked(const PyRollout& r, const py::dict& by_name) {
   return gy;
 }
 
-/// The options given, else those that the scene was given (`Scene.options`), else the defaults.
-Options options_of(const py::object& scene, const std::optional<Options>& given) {
-  if (given) return *given;
-  const py::object own = py::getattr(scene, "options", py::none());
-  return own.is_none() ? Options() : own.cast<Options>();
-}
-
 PyRollout run(py::object scene, const VectorXd& p, int steps, const std::optional<Options>& given,
               const std::optional<std::vector<int>>& active, const std::string& mode,
               CancelToken* cancel, int threads, const std::optional<MatrixXd>& directions,
@@ -181,13 +166,13 @@ PyRollout run(py::object scene, const VectorXd& p, int steps, const std::optiona
   Scene& model = scene.cast<Scene&>();
   const Options options = options_of(scene, given);
   model.finalize();
-  const GradientMode m = gradient_mode(mode);
+  const GradientMode m = gradient_mode("rollout", mode);
   const std::vector<int> columns = active.value_or(std::vector<int>());
   std::unique_ptr<Rollout> rollout;
   {
     py::gil_scoped_release release;
     rollout = Rollout::run(model, p, steps, options, columns, m, cancel, threads,
-                           directions ? &*directions : nullptr, names);
+                           directions ? &*directions : nullptr, RequestedOutputs(model, names));
   }
   return {std::move(rollout), scene};
 }
@@ -201,7 +186,7 @@ std::vector<PyRollout> run_batch(py::object scene, const MatrixXd& P, const py::
   Scene& model = scene.cast<Scene&>();
   const Options options = options_of(scene, given);
   model.finalize();
-  const GradientMode m = gradient_mode(mode);
+  const GradientMode m = gradient_mode("rollout", mode);
   const std::vector<int> columns = active.value_or(std::vector<int>());
   const std::vector<int> counts = py::isinstance<py::int_>(steps)
                                       ? std::vector<int>{steps.cast<int>()}

@@ -188,6 +188,7 @@ void bind_scene(py::module_& m) {
   bind_energy(scene);
   bind_statics(scene);
   bind_outputs(m, scene);
+  bind_segment(m, scene);
   scene.def_property_readonly("parameters", [](const Scene& s) { return s.parameters().info(); })
       .def_property_readonly("values", &Scene::values, "Default parameter vector (np,), a copy.")
       .def("check", &Scene::check, py::arg("p"), "Raises InvalidInput for an unusable p.")

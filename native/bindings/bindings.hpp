@@ -32,6 +32,7 @@ void bind_energy(pybind11::class_<Scene>& scene);
 void bind_statics(pybind11::class_<Scene>& scene);
 void bind_forces(pybind11::class_<Scene>& scene);
 void bind_outputs(pybind11::module_& m, pybind11::class_<Scene>& scene);
+void bind_segment(pybind11::module_& m, pybind11::class_<Scene>& scene);
 
 void bind_sdf(pybind11::module_& m);
 void bind_level_set(pybind11::module_& m);

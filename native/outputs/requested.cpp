@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "energy.hpp"
+#include "motion.hpp"
 
 namespace diffsim {
 
@@ -14,7 +15,9 @@ OutputList all_outputs(const Scene& scene) {
 
 RequestedOutputs::RequestedOutputs(const Scene& scene, const std::vector<std::string>& names) {
   if (names.empty()) return;
-  const OutputList all = all_outputs(scene);
+  OutputList all = all_outputs(scene);
+  const OutputList motion = motion_outputs(scene);
+  all.insert(all.end(), motion.begin(), motion.end());
   for (auto name = names.begin(); name != names.end(); ++name) {
     const auto at =
         std::find_if(all.begin(), all.end(), [&](const Output& o) { return o.name == *name; });

@@ -11,7 +11,8 @@ OutputList all_outputs(const Scene& scene);
 
 class RequestedOutputs {
  public:
-  /// Refuses names that the scene has not, and repeated ones.
+  RequestedOutputs() = default;
+  /// Of all_outputs and motion_outputs. Refuses names that the scene has not, and repeated ones.
   RequestedOutputs(const Scene& scene, const std::vector<std::string>& names);
 
   const OutputList& list() const { return list_; }

@@ -56,7 +56,7 @@ def check_outputs(s, steps, options, names, outputs=None, tolerance=1e-5):
     r = _engine.rollout(s, p, steps, options, active=active, mode="sensitivity", outputs=outputs)
     assert r.ok, r.message
     assert list(r.outputs) == outputs
-    units = {o.name: o.unit for o in s.outputs}
+    units = {o.name: o.unit for o in (*s.outputs, *s.motion_outputs)}
     size = {name: np.abs(dy * unit).max() for name, dy in r.outputs_dp.items()}
     least = {  # of what is zero but for rounding, by what others of its unit are
         name: 1e-4 * max(size[other] for other in outputs if units[other] == units[name])

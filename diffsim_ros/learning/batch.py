@@ -1,0 +1,183 @@
+"""Many copies of an environment, stepped by the engine's threads in one call, with gradients."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from diffsim_ros import _engine
+from diffsim_ros.errors import InputError
+from diffsim_ros.learning.config import EnvironmentConfig
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class BatchStep:
+    """What one action led to in every environment, before any of them is reset.
+
+    observation (B, observations);  reward (B,);  terminated, truncated (B,) of bool
+    failures    environment -> the engine's message, where a motion could not be followed
+    y           numbers of the outputs and the actions' values (B, n)
+    """
+
+    observation: Array
+    reward: Array
+    terminated: Array
+    truncated: Array
+    failures: dict[int, str]
+    y: Array
+    _moving: Array
+    _batch: Batch
+    _segment: Any
+    _clipped: Array
+
+    def pull_back(
+        self, by_observation: Array, by_reward: Array, by_end: Array
+    ) -> tuple[Array, Array]:
+        """dO/d(action) (B, actions) and cotangents of the states that the step began with.
+
+        by_observation (B, observations), by_reward (B,): dO/d of this step's;  by_end
+        (B, 4, ndof): cotangents of its last states, what the next step's pull_back returned, else
+        zero.  The step must have been made with gradient=True.  [G 4.24-4.26]
+        """
+        batch, config, rows = self._batch, self._batch.config, self._moving
+        by_value, start = np.zeros((batch.count, len(config.actions))), np.array(by_end)
+        if not len(rows):
+            return by_value, start
+        y, failed = self.y[rows], np.isin(rows, list(self.failures))
+        by_terms = np.repeat(by_reward[rows, None], len(config.reward), axis=1)
+        by_y = config.observation.pull_back(y, by_observation[rows])
+        by_y += config.reward.pull_back(y, by_terms)
+        by_y[failed] = 0.0
+        by_p, start[rows] = self._segment.gradient(
+            by_y[:, : config.numbers], by_end[rows], batch.threads
+        )
+        by_value[rows] = by_p @ batch.by_action + by_y[:, config.numbers :]
+        return by_value * batch.half * ~self._clipped, start
+
+    def jacobians(self) -> tuple[Array, Array]:
+        """d(observation)/d(action) (B, observations, actions) and d(reward)/d(action) (B, actions).
+
+        Of this step alone, one adjoint per observation; it must have been made with gradient=True.
+        """
+        count, size = self.observation.shape
+        none, end = np.zeros((count, size)), np.zeros((count, 4, self._batch.ndof))
+        found = np.empty((count, size, len(self._batch.config.actions)))
+        for k in range(size):
+            one = none.copy()
+            one[:, k] = 1.0
+            found[:, k] = self.pull_back(one, np.zeros(count), end)[0]
+        return found, self.pull_back(none, np.ones(count), end)[0]
+
+
+class Batch:
+    """`count` environments; what they do depends on `seed` alone, not on the number of threads.
+
+    threads  of the engine, 0: every core
+    """
+
+    def __init__(
+        self, config: EnvironmentConfig, count: int, *, seed: int | None = None, threads: int = 0
+    ) -> None:
+        if count < 1:
+            raise InputError("batch", "count", count, "a whole number >= 1")
+        self.config, self.count, self.threads = config, count, threads
+        self.random = np.random.default_rng(seed)
+        engine = config.scene.engine
+        self.ndof = int(engine.ndof)
+        self.active = [index for action in config.actions for index in action.sets]
+        self.by_action = np.zeros((len(self.active), len(config.actions)))
+        row = 0
+        for k, action in enumerate(config.actions):
+            for factor in action.sets.values():
+                self.by_action[row, k] = factor
+                row += 1
+        low = np.array([action.low for action in config.actions])
+        high = np.array([action.high for action in config.actions])
+        self.middle, self.half = (low + high) / 2, (high - low) / 2
+        self.P = np.tile(engine.values, (count, 1))
+        self.snapshots: list[Any] = [None] * count
+        self.taken = np.zeros(count, int)  # actions of the present episodes
+        self.observation = np.zeros((count, len(config.observation)))
+
+    def reset(self, which: Array | None = None) -> Array:
+        """Begin new episodes where `which` (B,) is True, absent: everywhere; the observation."""
+        chosen = np.arange(self.count) if which is None else np.flatnonzero(which)
+        config, engine = self.config, self.config.scene.engine
+        if not len(chosen):
+            return self.observation.copy()
+        y = np.zeros((len(chosen), config.numbers + len(config.actions)))
+        for k, i in enumerate(chosen):
+            self.P[i] = engine.values
+            for index, start in config.parameters.items():
+                self.P[i, index] = self._drawn(start)[0]
+            joints = {name: self._drawn(start) for name, start in config.joints.items()}
+            self.snapshots[i] = engine.snapshot(self.P[i], joints)
+            y[k, : config.numbers] = engine.outputs_at(
+                self.snapshots[i], self.P[i], list(config.outputs)
+            )
+        self.taken[chosen] = 0
+        self.observation[chosen] = config.observation.values(y)
+        return self.observation.copy()
+
+    def _drawn(self, start: Any) -> Array:
+        spread = np.array(start.spread)
+        return np.array(start.value) + spread * self.random.uniform(-1, 1, len(spread))
+
+    def step(
+        self, actions: Array, *, gradient: bool = False, only: Array | None = None
+    ) -> BatchStep:
+        """Take actions (B, actions) from -1 to 1, which are clipped to that.
+
+        only  (B,) of bool: the others stay where they are, rewarded with 0
+        A motion that the engine cannot follow ends its episode where it was; NaN is refused.
+        """
+        config = self.config
+        actions = np.asarray(actions, float)
+        if actions.shape != (self.count, len(config.actions)) or not np.isfinite(actions).all():
+            rule = f"finite numbers of shape ({self.count}, {len(config.actions)})"
+            raise InputError("batch", "actions", actions, rule)
+        if self.snapshots[0] is None:
+            raise InputError("batch", "step", "no episode", "reset() before the first step")
+        value = self.middle + self.half * np.clip(actions, -1, 1)
+        self.P[:, self.active] = value @ self.by_action.T
+        moving = np.arange(self.count) if only is None else np.flatnonzero(only)
+        y = np.zeros((self.count, config.numbers + len(config.actions)))
+        ok = np.ones(self.count, bool)
+        segment, failures = None, {}
+        if len(moving):
+            segment = _engine.Segment(
+                config.scene.engine, [self.snapshots[i] for i in moving], self.P[moving],
+                config.steps, config.scene.options, active=self.active if gradient else [],
+                mode="checkpoint" if gradient else "none", threads=self.threads,
+                outputs=list(config.outputs),
+            )  # fmt: skip
+            for i, end in zip(moving, segment.ends, strict=True):
+                self.snapshots[i] = end
+            ok[moving] = segment.ok
+            failures = {int(moving[k]): segment.failure(k) for k in np.flatnonzero(~segment.ok)}
+            y[moving, : config.numbers] = segment.outputs
+        y[:, config.numbers :] = value
+        return self._led_to(y, ok, moving, failures, segment, np.abs(actions) > 1)
+
+    def _led_to(
+        self, y: Array, ok: Array, moving: Array, failures: dict[int, str], segment: Any,
+        clipped: Array,
+    ) -> BatchStep:  # fmt: skip
+        config, stayed = self.config, np.ones(self.count, bool)
+        stayed[moving] = False
+        self.taken[moving] += 1
+        self.observation[moving] = config.observation.values(y[moving])
+        reward = np.where(ok, config.reward.values(y).sum(1), config.failure_reward)
+        terminated = ~ok
+        for end in config.ends:
+            terminated |= (y[:, end.column] < end.below) | (y[:, end.column] > end.above)
+        terminated &= ~stayed
+        truncated = ~terminated & ~stayed & (self.taken >= config.horizon)
+        return BatchStep(
+            self.observation.copy(), np.where(stayed, 0.0, reward), terminated, truncated,
+            failures, y, moving, self, segment, clipped,
+        )  # fmt: skip

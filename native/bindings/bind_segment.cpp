@@ -1,0 +1,119 @@
+#include "../segment.hpp"
+#include "rollout_options.hpp"
+
+namespace py = pybind11;
+
+namespace diffsim {
+namespace {
+
+using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using Cotangents = py::array_t<double, py::array::c_style | py::array::forcecast>;
+using Index = py::ssize_t;
+
+// A segment with the scene it needs kept alive.
+struct PySegment {
+  std::unique_ptr<Segment> segment;
+  py::object scene;
+};
+
+PySegment make_segment(py::object scene, const std::vector<Snapshot>& from, const MatrixXd& P,
+                       int steps, const std::optional<Options>& given,
+                       const std::vector<int>& active, const std::string& mode, int threads,
+                       CancelToken* cancel, const std::vector<std::string>& outputs) {
+  Scene& model = scene.cast<Scene&>();
+  model.finalize();
+  const Options options = options_of(scene, given);
+  const GradientMode m = gradient_mode("segment", mode);
+  std::unique_ptr<Segment> segment;
+  {
+    py::gil_scoped_release release;
+    segment = std::make_unique<Segment>(model, from, P, steps, options, active, m, threads, cancel,
+                                        outputs);
+  }
+  return {std::move(segment), scene};
+}
+
+py::tuple gradient(PySegment& s, const MatrixXd& gy, const Cotangents& end, int threads) {
+  const auto count = static_cast<Index>(s.segment->count());
+  const auto ndof = static_cast<Index>(s.scene.cast<const Scene&>().ndof());
+  if (end.ndim() != 3 || end.shape(0) != count || end.shape(1) != 4 || end.shape(2) != ndof) {
+    refuse("segment: cotangents",
+           "must have shape (motions, 4, ndof) = (" + std::to_string(count) + ", 4, " +
+               std::to_string(ndof) + ")",
+           end.size());
+  }
+  std::vector<SnapshotCotangents> cotangents;
+  for (Index i = 0; i < count; ++i) cotangents.push_back(MatrixXd::Map(end.data(i, 0, 0), ndof, 4));
+  MatrixXd by;
+  {
+    py::gil_scoped_release release;
+    by = s.segment->gradient(gy, cotangents, threads);
+  }
+  Cotangents start({count, Index{4}, ndof});
+  for (Index i = 0; i < count; ++i) {
+    MatrixXd::Map(start.mutable_data(i, 0, 0), ndof, 4) = cotangents[static_cast<std::size_t>(i)];
+  }
+  return py::make_tuple(by, start);
+}
+
+}  // namespace
+
+void bind_segment(py::module_& m, py::class_<Scene>& scene) {
+  py::class_<Snapshot>(m, "Snapshot", "Where a motion stands: what a Segment goes on from.")
+      .def_readonly("t", &Snapshot::t, "[s]");
+  scene.def(
+      "snapshot",
+      [](Scene& s, const std::optional<VectorXd>& p,
+         const std::map<std::string, Eigen::Vector2d>& joints) {
+        s.finalize();
+        return start_snapshot(s, p.value_or(s.values()), {joints.begin(), joints.end()});
+      },
+      py::arg("p") = py::none(), py::arg("joints") = std::map<std::string, Eigen::Vector2d>(),
+      "Where the scene starts, with chosen coordinates of joints in reduced coordinates: name -> "
+      "(coordinate [rad or m], rate).");
+  scene.def(
+      "outputs_at",
+      [](py::object scene, const Snapshot& at, const VectorXd& p,
+         const std::vector<std::string>& outputs, const std::optional<Options>& given) {
+        Scene& s = scene.cast<Scene&>();
+        s.finalize();
+        return outputs_at(s, at, p, outputs, options_of(scene, given));
+      },
+      py::arg("snapshot"), py::arg("p"), py::arg("outputs"), py::arg("options") = py::none(),
+      "Their numbers there, one output after the other.");
+  py::class_<PySegment>(m, "Segment", "A few steps of many motions, each from a snapshot.")
+      .def(py::init(&make_segment), py::arg("scene"), py::arg("snapshots"), py::arg("P"),
+           py::arg("steps"), py::arg("options") = py::none(),
+           py::arg("active") = std::vector<int>(), py::arg("mode") = "none", py::arg("threads") = 0,
+           py::arg("cancel") = py::none(), py::arg("outputs") = std::vector<std::string>(),
+           "P: parameters (motions, np). outputs: names of Scene.outputs or motion_outputs. A "
+           "motion that fails ends where it began.")
+      .def_property_readonly(
+          "ok",
+          [](const PySegment& s) {
+            py::array_t<bool> ok(s.segment->count());
+            for (int i = 0; i < s.segment->count(); ++i) ok.mutable_at(i) = s.segment->ok(i);
+            return ok;
+          },
+          "(motions,)")
+      .def(
+          "failure", [](const PySegment& s, int i) { return s.segment->failure(i); },
+          py::arg("motion"), "Why it stopped early, '' where it did not.")
+      .def_property_readonly(
+          "ends",
+          [](const PySegment& s) {
+            std::vector<Snapshot> ends;
+            for (int i = 0; i < s.segment->count(); ++i) ends.push_back(s.segment->end(i));
+            return ends;
+          },
+          "Snapshots after the last step.")
+      .def_property_readonly(
+          "outputs", [](const PySegment& s) { return RowMajor(s.segment->outputs()); },
+          "(motions, numbers) at the end, one output after the other.")
+      .def("gradient", &gradient, py::arg("outputs"), py::arg("cotangents"), py::arg("threads") = 0,
+           "(dO/dP (motions, active), cotangents of `snapshots`) from dO/d(outputs) (motions, "
+           "numbers) and cotangents of `ends` (motions, 4, ndof): of pose and velocity, then of "
+           "those a step before, by the adjoint [G 4.24-4.26].");
+}
+
+}  // namespace diffsim

@@ -1,0 +1,42 @@
+"""The pendulums' setting, and a tenth of the study."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("diffsim_ros._engine", reason="the engine is not built")
+
+from diffsim_ros.learning import Batch
+from validation.learning_pendulum import WEAK, environment, height, study
+
+
+@pytest.mark.parametrize("n", [1, 4])
+def test_upright_links_have_the_largest_height_and_cannot_be_held_out(n):
+    config = environment(n)
+    engine, p = config.scene.engine, config.scene.engine.values
+    names = [f"rod_{i}.position" for i in range(n)]
+
+    def heights(angle):
+        at = engine.snapshot(joints={"hinge_0": [angle, 0]})
+        return engine.outputs_at(at, p, names).reshape(n, 3)[:, 2].sum()
+
+    assert heights(np.pi) == pytest.approx(n**2 / 2)
+    assert heights(0) == pytest.approx(-(n**2) / 2)
+    holding = (heights(np.pi / 2 + 1e-5) - heights(np.pi / 2 - 1e-5)) / 2e-5 * 9.81
+    assert config.actions[0].high == pytest.approx(WEAK * holding, rel=1e-6)
+
+
+def test_the_return_is_the_height_over_the_last_second():
+    config = environment(2, horizon=30)
+    rest = height(lambda seen: np.zeros((len(seen), 2)), config, seed=0)
+    assert -2 < rest < -1.7  # hanging, almost
+    batch = Batch(config, 1, seed=0)
+    assert batch.reset().shape == (1, 10)
+
+
+def test_a_tenth_of_the_study_learns():
+    pytest.importorskip("torch", reason="optional: pip install torch")
+    figures = study(0.1)
+    (run,) = figures["pendulums"]["1"]["gradients"]["runs"]
+    first, best = run["history"][0][2], run["best"]
+    assert best > first + 0.02 and run["failed_motions"] == 0
+    assert run["actions"] == figures["iterations"] * 64 * 32
