@@ -39,8 +39,10 @@ BLOCKS = 8
 """Contiguous parts of the trials, every other one of which makes a half."""
 HALF, MANY = 0.5, 0.02
 """Weight below which a sample is an outlier, and share of them that a note tells of."""
-LEVEL = 0.95
-"""Quantile of the chi-square distribution beyond which standard deviations are enlarged."""
+LEVEL, FAR = 0.95, 4.0
+"""Quantile of the chi-square distribution beyond which standard deviations are enlarged, and how
+many of them a coefficient's halves are apart at most: one that a half does not tell is no measure
+of the others."""
 GoOn = Callable[[float], bool]
 """Told the share that is done; False: stop, with the best so far."""
 
@@ -104,7 +106,8 @@ class EffortModel:
     @property
     def enlargement(self) -> float:
         """Factor on standard deviations by which the halves agree; 1: they do as it is."""
-        square, count = float(self.halves @ self.halves), len(self.halves)
+        near, count = np.clip(self.halves, -FAR, FAR), len(self.halves)
+        square = float(near @ near)
         if not count or square <= chdtri(count, 1.0 - LEVEL):
             return 1.0
         return float(np.sqrt(square / count))
@@ -204,7 +207,7 @@ def identify(
     covariance = regression.covariance(found)
     return EffortModel(
         robot, options, bandwidth, samples.fast, laws, found, covariance, baseline, mean, sigma,
-        tuple(notes), kinds, found.settled, _halves(regression, found, covariance, stuck),
+        tuple(notes), kinds, found.settled, _halves(regression, found, stuck),
     )  # fmt: skip
 
 
@@ -332,7 +335,7 @@ def _fitted(
                 f"no gain is given: that of {names[best]} is held at {held[best]:.6g}, its value "
                 "with the URDF's inertias, to which those found are relative"
             )
-        regression = Regression(rows, phi0, sigma, held)
+        regression = Regression(rows, phi0, sigma, held, block=samples.block)
         found = regression.fitted(_gamma(regression, options.gammas, go_on))
         spread = np.sqrt(np.diagonal(regression.covariance(found))[phi0.size : phi0.size + n])
         more = np.isnan(held) & (np.abs(found.gain) < CLEAR * spread)
@@ -341,32 +344,32 @@ def _fitted(
         unseen |= more
 
 
-def _halves(
-    regression: Regression, c: Coefficients, covariance: np.ndarray, stuck: np.ndarray
-) -> np.ndarray:
-    """Differences of gains and friction of two halves of the trials over their standard deviations
-    by the covariance (k,); of joints that move in both and whose efforts are measurements."""
-    total = np.cumsum(regression.counts.sum(axis=0))
-    block = np.minimum((BLOCKS * (total - 0.5) / total[-1]).astype(int), BLOCKS - 1)
-    odd = block % 2 == 1
+def _halves(regression: Regression, c: Coefficients, stuck: np.ndarray) -> np.ndarray:
+    """Differences of gains and friction of two halves of the trials over their standard deviations,
+    each by its own half (k,); of joints that move in both and whose efforts are measurements."""
+    at = np.unique(regression.blocks, return_inverse=True)[1]
+    counts = np.bincount(at, regression.counts.sum(axis=0))
+    middle = (np.cumsum(counts) - 0.5 * counts) / counts.sum()
+    many = min(BLOCKS, round(counts.sum() ** 2 / float(counts @ counts)))
+    odd = np.minimum((many * middle).astype(int), many - 1)[at] % 2 == 1
     if odd.all() or not odd.any():
         return np.zeros(0)
     ends = [regression.fitted(c.gamma, without) for without in (odd, ~odd)]
-    starts = regression.slots(c)[1]
     apart = np.concatenate([
         ends[0].gain - ends[1].gain,
         *(a - b for a, b in zip(ends[0].friction, ends[1].friction, strict=True)),
     ])  # fmt: skip
-    shares = np.array([[counts[~odd].sum(), counts[odd].sum()] for counts in regression.counts])
-    seen, weight = (shares.min(axis=1) >= LEAST_ROWS) & ~stuck, np.zeros(len(apart))
-    n = len(c.gain)
-    ranges = [[j, *range(starts[j] - c.phi.size, starts[j] - c.phi.size + len(c.friction[j]))]
-              for j in range(n)]  # fmt: skip
-    for j in np.flatnonzero(seen):
-        a, b = shares[j] / shares[j].sum()
-        weight[ranges[j]] = 1.0 / a + 1.0 / b
-    spread = np.sqrt(weight * np.diagonal(covariance)[c.phi.size :])
-    return apart[spread > 0] / spread[spread > 0]
+    spreads = [
+        np.sqrt(np.maximum(np.diagonal(regression.covariance(end, without))[c.phi.size :], 0.0))
+        for end, without in zip(ends, (odd, ~odd), strict=True)
+    ]
+    shares = np.array([[own[~odd].sum(), own[odd].sum()] for own in regression.counts])
+    seen = (shares.min(axis=1) >= LEAST_ROWS) & ~stuck
+    owners = np.concatenate([
+        np.arange(len(c.gain)), *(np.full(len(f), j) for j, f in enumerate(c.friction))
+    ])  # fmt: skip
+    on = seen[owners] & (np.minimum(*spreads) > 0)
+    return apart[on] / np.hypot(*spreads)[on]
 
 
 def _gamma(regression: Regression, gammas: Sequence[float], go_on: GoOn) -> float:
