@@ -20,12 +20,16 @@ from .signals import LATE, FilteredMotion, band_of, motion_of, velocity_lag
 
 FOLDS = 5
 """Contiguous parts of the trials, each predicted from the others, that choices are made by."""
+PAYLOAD_GAMMA = 1e-5
+"""The same where a payload is estimated: it keeps the body physical, and says next to nothing."""
 GAMMAS = (np.inf, 1e0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
 """Weights of the URDF's inertias that are compared; inf: they are held."""
 CLEAR = 3.0
 """A gain is determined if it is so many times its standard deviation."""
 BETTER = 0.05
 """Share by which errors have to be lower for another law of friction than the first one."""
+ARMATURES = ("free", "physical")
+"""Whether an armature may have the wrong sign."""
 OWN = ("armature", "offset")
 """Coefficients of every joint beside its friction: effort per acceleration, and a constant."""
 STUCK = 0.5
@@ -56,6 +60,10 @@ class EffortOptions:
     gains      effort per N m (or N) of joints where it is known; others are estimated. For torques
                in N m: 1 for all
     gammas     weights of the URDF's inertias that are compared
+    payload    link whose mass, centre and inertia alone are estimated, the other bodies as in the
+               URDF: what the robot carries there, or lacks. "": none, gammas say
+    armature   physical: those of the wrong sign are 0; free: they stay, what else the efforts have
+               of the acceleration is in them
     gravity    (3,) [m/s^2] in axes of the base frame
     """
 
@@ -63,6 +71,8 @@ class EffortOptions:
     friction: tuple[str, ...] = COMPARED
     gains: Mapping[str, float] = field(default_factory=dict)
     gammas: tuple[float, ...] = GAMMAS
+    payload: str = ""
+    armature: str = ARMATURES[0]
     gravity: tuple[float, float, float] = GRAVITY
 
 
@@ -76,6 +86,7 @@ class EffortModel:
     baseline    (n, 5) coefficients of the five-coefficient regression (samples.FIVE)
     mean        (n,) effort of the training samples
     sigma       (n,) spread of the baseline's residuals [effort];  notes  sentences for reports
+    rotors      False where an armature came out with the wrong sign, and is 0 (n,)
     kinds       of the gains: estimated, given, reference (held at its value with the URDF's
                 inertias), unseen (efforts do not tell it) or stuck (no measurement)
     settled     whether the descent ended by its own rule
@@ -94,6 +105,7 @@ class EffortModel:
     sigma: np.ndarray
     notes: tuple[str, ...]
     kinds: tuple[str, ...]
+    rotors: np.ndarray
     settled: bool
     halves: np.ndarray
 
@@ -200,14 +212,14 @@ def identify(
     stuck = stuck_shares(logs, motions, samples.fast, names) > STUCK
     phi0 = thickened(samples.inertias)
     laws = _laws(samples, options.friction, phi0, sigma, gains, stuck, go_on)
-    found, regression, kinds, notes = _fitted(
+    found, regression, kinds, rotors, notes = _fitted(
         samples, laws, phi0, sigma, gains, stuck & np.isnan(gains), options, go_on
     )
     notes += [*_outlying(samples), *_late(logs, robot, bandwidth)]
     covariance = regression.covariance(found)
     return EffortModel(
         robot, options, bandwidth, samples.fast, laws, found, covariance, baseline, mean, sigma,
-        tuple(notes), kinds, found.settled, _halves(regression, found, stuck),
+        tuple(notes), kinds, rotors, found.settled, _halves(regression, found, stuck),
     )  # fmt: skip
 
 
@@ -245,6 +257,10 @@ def _checked(robot: Robot, logs: Sequence[Observation], options: EffortOptions) 
             raise InputError("efforts", f"gains.{name}", value, "a number other than 0")
     if not options.gammas or not all(g > 0 for g in options.gammas):
         raise InputError("efforts", "gammas", options.gammas, "numbers > 0")
+    if options.armature not in ARMATURES:
+        raise InputError("efforts", "armature", options.armature, " or ".join(ARMATURES))
+    if options.payload and robot.frame(options.payload).carrier < 0:
+        raise InputError("efforts", "payload", options.payload, "a link that a joint moves")
     for log in logs:
         for name in robot.joint_names:
             log.column(log.measured["position"], name)
@@ -301,17 +317,22 @@ def _laws(
 def _fitted(
     samples: Samples, laws: Sequence[FrictionLaw], phi0: np.ndarray, sigma: np.ndarray,
     gains: np.ndarray, stuck: np.ndarray, options: EffortOptions, go_on: GoOn,
-) -> tuple[Coefficients, Regression, tuple[str, ...], list[str]]:  # fmt: skip
-    """Coefficients at the best weight of the URDF's inertias, kinds of gains, sentences on them.
+) -> tuple[Coefficients, Regression, tuple[str, ...], np.ndarray, list[str]]:  # fmt: skip
+    """Coefficients at the best weight of the URDF's inertias, kinds of gains, which rotors are
+    estimated (n,), sentences on them.
 
     Gains that the efforts do not determine are 0: with a body that nothing else shows, one would
     grow and the other vanish.  What is determined is judged at the URDF's inertias, then at those
     found.
     """
-    names, rows = samples.robot.joint_names, samples.rows(laws)
-    n, unseen = len(names), np.zeros(len(names), bool)
+    names, n = samples.robot.joint_names, len(samples.robot.joints)
+    unseen, rotors, free = np.zeros(n, bool), np.ones(n, bool), np.ones(n, bool)
+    gammas = options.gammas
+    if options.payload:
+        gammas, free = (PAYLOAD_GAMMA,), np.arange(n) == samples.robot.frame(options.payload).carrier
     while True:
-        held, notes = np.where(unseen | stuck, 0.0, gains), []
+        rows, notes = samples.rows(laws, rotors), []
+        held = np.where(unseen | stuck, 0.0, gains)
         kinds = np.where(np.isnan(gains), "estimated", "given").astype("<U9")
         kinds[unseen], kinds[stuck] = "unseen", "stuck"
         if stuck.any():
@@ -325,7 +346,8 @@ def _fitted(
             notes.append(
                 f"efforts do not tell the gain of {listed}: friction and rotor alone there"
             )
-        if np.isnan(gains).all() and not (unseen | stuck).all():
+        scaled = np.isnan(gains).all() and np.isfinite(gammas).any() and not options.payload
+        if scaled and not (unseen | stuck).all():
             # efforts alone do not tell heavier bodies from larger gains
             regression = Regression(rows, phi0, sigma, held)
             best = regression.heaviest(~(unseen | stuck))
@@ -335,13 +357,34 @@ def _fitted(
                 f"no gain is given: that of {names[best]} is held at {held[best]:.6g}, its value "
                 "with the URDF's inertias, to which those found are relative"
             )
-        regression = Regression(rows, phi0, sigma, held, block=samples.block)
-        found = regression.fitted(_gamma(regression, options.gammas, go_on))
+        regression = Regression(rows, phi0, sigma, held, free, samples.block)
+        found = regression.fitted(_gamma(regression, gammas, go_on))
+        if scaled and not np.isfinite(found.gamma):  # bodies are the URDF's: all gains are told
+            gammas = (np.inf,)
+            continue
         spread = np.sqrt(np.diagonal(regression.covariance(found))[phi0.size : phi0.size + n])
         more = np.isnan(held) & (np.abs(found.gain) < CLEAR * spread)
-        if not more.any():
-            return found, regression, tuple(kinds), notes
+        backward = rotors & ~stuck & (_armatures(found, laws) < 0.0)
+        physical = options.armature == "physical"
+        if not more.any() and not (physical and backward.any()):
+            wrong = backward | ~rotors
+            if wrong.any():
+                told = "taken as 0" if physical else "no motion can be simulated with it"
+                listed = ", ".join(np.array(names)[wrong])
+                notes.append(f"the armature of {listed} came out with the wrong sign: {told}")
+            return found, regression, tuple(kinds), rotors, notes
         unseen |= more
+        if physical:
+            rotors &= ~backward
+
+
+def _armatures(c: Coefficients, laws: Sequence[FrictionLaw]) -> np.ndarray:
+    """Of every joint (n,), > 0 where effort and acceleration have the sign that effort and torque
+    have: that of the gain, else that of dry friction."""
+    dry = [own[len(OWN) + law.terms.index("coulomb")]
+           for own, law in zip(c.friction, laws, strict=True)]  # fmt: skip
+    signs = np.where(c.gain != 0.0, np.sign(c.gain), np.sign(dry))
+    return np.array([own[OWN.index("armature")] for own in c.friction]) * signs
 
 
 def _halves(regression: Regression, c: Coefficients, stuck: np.ndarray) -> np.ndarray:

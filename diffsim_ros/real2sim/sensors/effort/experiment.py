@@ -123,6 +123,8 @@ class EffortExperiment(Experiment):
             friction=tuple(fit.friction),
             gains=gains_of(config.place, config.measurement.gains, robot.joint_names),
             gammas=INERTIAS[fit.inertias],
+            payload=fit.payload,
+            armature=fit.armature,
             gravity=config.robot.gravity,
         )
 

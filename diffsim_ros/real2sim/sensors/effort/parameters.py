@@ -20,6 +20,7 @@ HELD = {
 }
 """Kinds of gains that are not estimated -> what a reader is told."""
 STUCK_NOTE = "its efforts have one value at most samples"
+BACKWARD = "came out with the wrong sign: taken as 0"
 MOMENTS = dict.fromkeys(PARAMETERS[4:], "kg m^2")
 UNITS = {PARAMETERS[0]: "kg", **dict.fromkeys(PARAMETERS[1:4], "kg m"), **MOMENTS}
 """Unit of an inertial parameter."""
@@ -56,8 +57,9 @@ def _listed(model: EffortModel, unit: str) -> Iterator[ParameterResult]:
         for term, value in zip(terms_of(model, j), c.friction[j], strict=True):
             key = "viscous" if term.startswith("viscous") else term
             name = f"{term}_{joint.name}"
-            note = STUCK_NOTE if stuck else ""
-            yield _one(name, units.get(key, unit), value, sigma[name], note, stuck, False)
+            note, still = STUCK_NOTE if stuck else "", term == "armature" and not model.rotors[j]
+            note = BACKWARD if still else note
+            yield _one(name, units.get(key, unit), value, sigma[name], note, stuck, still)
 
 
 def _one(
@@ -108,10 +110,12 @@ def correlation_of(model: EffortModel) -> tuple[tuple[str, ...], np.ndarray]:
 
 def derived_of(model: EffortModel) -> tuple[ParameterResult, ...]:
     """Where inertias were estimated: the combinations that efforts depend on, then those of every
-    body, to which the URDF's count as a measurement."""
+    body, to which the URDF's count as a measurement; or the payload's."""
     c = model.coefficients
     if not np.isfinite(c.gamma):
         return ()
+    if model.options.payload:
+        return _payload(model)
     p, factor = c.phi.size, model.enlargement
     base = base_parameters(model.robot, model.options.gravity)
     start = inertial_parameters(model.robot).ravel()
@@ -128,6 +132,22 @@ def derived_of(model: EffortModel) -> tuple[ParameterResult, ...]:
     spread = factor * np.sqrt(np.maximum(np.diagonal(own), 0.0))
     rows = zip(bodies, c.phi.ravel(), spread, start, strict=True)
     return (*found, *(_inertial(name, name, *row) for name, *row in rows))
+
+
+def _payload(model: EffortModel) -> tuple[ParameterResult, ...]:
+    """Mass and first moment (axes of the link) beside what the URDF has there: below 0 where that
+    is too heavy."""
+    frame, c = model.robot.frame(model.options.payload), model.coefficients
+    own = slice(10 * frame.carrier, 10 * frame.carrier + 4)
+    turn, at = frame.pose[:3, :3], frame.pose[:3, 3]
+    seen = np.zeros((4, 4))  # of (m, m c) about the body's frame: about the link's
+    seen[0, 0], seen[1:, 0], seen[1:, 1:] = 1.0, -turn.T @ at, turn.T
+    more = seen @ (c.phi.ravel() - inertial_parameters(model.robot).ravel())[own]
+    spread = model.enlargement * np.sqrt(np.diagonal(seen @ model.covariance[own, own] @ seen.T))
+    return tuple(
+        _inertial(f"payload.{what}", what, value, sigma, 0.0)
+        for what, value, sigma in zip(PARAMETERS[:4], more, spread, strict=True)
+    )
 
 
 def _inertial(
