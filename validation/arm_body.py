@@ -121,9 +121,8 @@ def positions(robot: Robot, scene, model: EffortModel, samples: Samples, gain, o
     """Errors of the joints that currents move, after HORIZONS: model -> joint -> list."""
     told = [robot.joint_names.index(name) for name in LOADED]
     fitted = np.array(model.coefficients.friction)  # armature, offset, viscous, Coulomb
-    damping, friction = (
-        np.array([getattr(joint, word) for joint in robot.joints]) for word in ("damping", "friction")
-    )  # fmt: skip
+    damping = np.array([joint.damping for joint in robot.joints])
+    friction = np.array([joint.friction for joint in robot.joints])
     five = model.baseline  # gravity, viscous, Coulomb, acceleration, offset
     windows = Windows.of(samples.motions)
     t = np.arange(windows.q.shape[1]) * INTERVAL
@@ -145,8 +144,8 @@ def positions(robot: Robot, scene, model: EffortModel, samples: Samples, gain, o
         "standing": np.broadcast_to(windows.q[:, :1], windows.q.shape),
     }  # fmt: skip
     rows = [round(horizon / INTERVAL) for horizon in HORIZONS]
-    found: dict = {"windows": len(windows.q), "backward": [LOADED[i] for i, j in enumerate(told)
-                                                          if five[j, 3] * five[j, 0] < 0]}  # fmt: skip
+    backward = [name for name, j in zip(LOADED, told, strict=True) if five[j, 3] * five[j, 0] < 0]
+    found: dict = {"windows": len(windows.q), "inertia_below_zero": backward}
     for name, q in ends.items():
         if not np.isfinite(q).all():
             raise AssertionError(f"{name}: a simulated motion did not end")
@@ -165,10 +164,10 @@ def halves(robot: Robot, log: Observation, count: int, law: str) -> dict:
         ends = [identify(robot, motions(log, half), options(friction=(law,), armature="free"))
                 for half in (order[:4], order[4:])]  # fmt: skip
         factors += [end.enlargement for end in ends]
-        values = [
-            dict(zip(names_of(m), np.r_[m.coefficients.gain, *m.coefficients.friction], strict=True))
-            for m in ends
-        ]  # fmt: skip
+        values = []
+        for end in ends:
+            own = np.concatenate([end.coefficients.gain, *end.coefficients.friction])
+            values.append(dict(zip(names_of(end), own, strict=True)))
         spreads = [deviations(end) for end in ends]
         for name in values[0]:
             joint = next(one for one in robot.joint_names if name.endswith(one))
@@ -199,7 +198,7 @@ def constants(robot: Robot, log: Observation) -> dict:
         sigma = every[f"gain_{name}"] if model.kinds[j] == "estimated" else None
         found[name] = {
             "gain_A_per_Nm": float(model.coefficients.gain[j]),
-            "kind": model.kinds[j],
+            "kind": str(model.kinds[j]),
             "over_controller": float(model.coefficients.gain[j] * constant),
             "sigma": None if sigma is None else sigma * abs(constant),
         }
@@ -221,7 +220,9 @@ def payloads(robot: Robot, log: Observation) -> dict:
     return found
 
 
-def mean_ratio(draws: Sequence[dict], joints: Sequence[str], other: str, own: str = "whole") -> float:
+def mean_ratio(
+    draws: Sequence[dict], joints: Sequence[str], other: str, own: str = "whole"
+) -> float:
     """Geometric mean over draws and joints of one error of currents over another."""
     logs = [np.log(one["efforts"][j][own] / one["efforts"][j][other])
             for one in draws for j in joints]  # fmt: skip

@@ -28,6 +28,8 @@ EVERY = 0.5
 """Time [s] between starts."""
 FOLLOW = {True: (1e5, 1e3), False: (1e7, 1e5)}
 """Stiffness and damping of joints that turn, that slide, and follow the log."""
+NUMBERS = (".friction_damping", "_friction.coulomb", "_armature.inertia", "_friction.slip_rate")
+"""Of a joint in the engine, behind its name."""
 LIGHTEST = 0.01
 """Inertia [kg m^2] of a joint by itself whose coefficients give less."""
 
@@ -64,7 +66,7 @@ class Drives:
 
 @dataclass(frozen=True)
 class Windows:
-    """Pieces of a log of LENGTH: t (w, keys), q, qd, effort (w, keys, n) at times INTERVAL apart."""
+    """Pieces of a log of LENGTH: q, qd, effort (w, keys, n), INTERVAL apart."""
 
     q: np.ndarray
     qd: np.ndarray
@@ -117,9 +119,8 @@ def moved(scene: SceneModel, robot: Robot, drives: Drives, windows: Windows) -> 
         rubs = (0.0, 0.0, 0.0, 1.0) if own is None else (
             drives.damping[own], drives.friction[own], drives.armature[own], drives.slip[own]
         )  # fmt: skip
-        words = ("friction_damping", "_friction.coulomb", "_armature.inertia", "_friction.slip_rate")
-        for word, value in zip(words, rubs, strict=True):
-            P[:, at[name + ("" if word.startswith("_") else ".") + word]] = value
+        for word, value in zip(NUMBERS, rubs, strict=True):
+            P[:, at[name + word]] = value
         word, keys = "target", windows.q[:, :, j]
         if own is not None:
             word = "torque" if joint.turns else "force"

@@ -22,6 +22,8 @@ FOLDS = 5
 """Contiguous parts of the trials, each predicted from the others, that choices are made by."""
 PAYLOAD_GAMMA = 1e-5
 """The same where a payload is estimated: it keeps the body physical, and says next to nothing."""
+PAYLOAD_SIZE = 0.1
+"""[m] Radius of gyration of the body that it is near to: of a thin one heavier ones are far."""
 GAMMAS = (np.inf, 1e0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
 """Weights of the URDF's inertias that are compared; inf: they are held."""
 CLEAR = 3.0
@@ -329,7 +331,9 @@ def _fitted(
     unseen, rotors, free = np.zeros(n, bool), np.ones(n, bool), np.ones(n, bool)
     gammas = options.gammas
     if options.payload:
-        gammas, free = (PAYLOAD_GAMMA,), np.arange(n) == samples.robot.frame(options.payload).carrier
+        gammas = (PAYLOAD_GAMMA,)
+        free = np.arange(n) == samples.robot.frame(options.payload).carrier
+        phi0 = np.where(free[:, None], thickened(phi0, PAYLOAD_SIZE), phi0)
     while True:
         rows, notes = samples.rows(laws, rotors), []
         held = np.where(unseen | stuck, 0.0, gains)

@@ -162,7 +162,9 @@ class Samples:
             found[on, j] = own
         return found
 
-    def rows(self, laws: Sequence[FrictionLaw], rotors: np.ndarray | None = None) -> list[JointRows]:
+    def rows(
+        self, laws: Sequence[FrictionLaw], rotors: np.ndarray | None = None
+    ) -> list[JointRows]:
         """Samples of every joint that moves, by a law each, times the roots of their weights.
 
         rotors  False (n,) where the armature is 0; None: nowhere

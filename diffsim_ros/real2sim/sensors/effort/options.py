@@ -193,8 +193,8 @@ class EffortFitOptions:
         choices=("auto", "held", "estimated"),
     )
     payload: str = option(
-        "text", "link of which mass, centre and inertia alone are estimated, the other bodies as in "
-        "the URDF: what is carried there, or lacks; gains should be known. Absent: see inertias", "",
+        "text", "link of which mass, centre and inertia alone are estimated, the other bodies as "
+        "in the URDF: what it carries, or lacks; gains should be known. Absent: see inertias", "",
     )  # fmt: skip
     armature: str = option(
         "choice",
