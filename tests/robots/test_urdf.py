@@ -209,7 +209,7 @@ def test_an_inertia_below_zero_has_none_near(arm):
     arm.write_text(
         ARM.replace('ixx="0.001" iyy="0.001" izz="0.0012"', 'ixx="-1" iyy="-1" izz="-1"')
     )
-    with pytest.raises(InputError, match="none is near.*take that of the link's shape"):
+    with pytest.raises(InputError, match=r"none is near.*take that of the link's shape"):
         load_robot(arm)
 
 
