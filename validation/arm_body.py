@@ -97,18 +97,22 @@ def drawn(robot: Robot, log: Observation, scene, seed: int) -> dict:
     order = np.random.default_rng(seed).permutation(MOTIONS)
     train, others = motions(log, order[:TRAINED]), motions(log, order[TRAINED:])
     whole = identify(robot, train, options())
+    free = identify(robot, train, options(armature="free"))
     simple = identify(robot, train, options(friction=("coulomb_viscous",)))
     gain, offset = by_urdf(whole, whole.samples(train))
     samples = whole.samples(others)
     off = samples.effort - gain * urdf_torque(whole, samples) - offset
-    simply = {e.joint: e.rms for e in errors_of(simple, simple.samples(others))}
+    simply, freely = (
+        {e.joint: e.rms for e in errors_of(one, one.samples(others))} for one in (simple, free)
+    )
     efforts = {}
     for e in errors_of(whole, samples):
         j = robot.joint_names.index(e.joint)
         urdf = float(np.sqrt(np.mean(off[samples.moving[:, j], j] ** 2)))
         efforts[e.joint] = {
-            "law": e.law, "whole": e.rms, "coulomb_viscous": simply[e.joint], "urdf": urdf,
-            "five": e.five, "constant": e.constant,
+            "law": e.law, "whole": e.rms, "armatures_free": freely[e.joint],
+            "coulomb_viscous": simply[e.joint], "urdf": urdf, "five": e.five,
+            "constant": e.constant,
         }  # fmt: skip
     return {
         "predicted": sorted(int(k) for k in order[TRAINED:]),
@@ -202,7 +206,8 @@ def constants(robot: Robot, log: Observation) -> dict:
             "over_controller": float(model.coefficients.gain[j] * constant),
             "sigma": None if sigma is None else sigma * abs(constant),
         }
-    return {"joints": found, "by_a_weight": SCALE, "notes": list(model.notes)}
+    wrong = [name for name, right in zip(robot.joint_names, model.rotors, strict=True) if not right]
+    return {"joints": found, "by_a_weight": SCALE, "armatures_of_the_wrong_sign": wrong}
 
 
 def payloads(robot: Robot, log: Observation) -> dict:
@@ -241,7 +246,10 @@ def study(fraction: float = 1.0) -> dict:
     others = ("urdf", "five", "constant")
     ratios = {
         name: {other: mean_ratio(draws, [name], other) for other in others}
-        | {"coulomb_viscous_over_five": mean_ratio(draws, [name], "five", "coulomb_viscous")}
+        | {
+            f"{own}_over_five": mean_ratio(draws, [name], "five", own)
+            for own in ("armatures_free", "coulomb_viscous")
+        }
         for name in TOLD
     }
     after = {
