@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from diffsim_ros.real2sim.efforts import EffortModel, EffortOptions, errors_of, 
 from diffsim_ros.real2sim.efforts.friction import direction
 from diffsim_ros.real2sim.efforts.samples import Samples
 from diffsim_ros.real2sim.sensors.effort.parameters import derived_of, deviations, names_of
-from diffsim_ros.robots.robot import Robot
+from diffsim_ros.robots.robot import Inertial, Robot
 from diffsim_ros.robots.urdf import load_robot
 from diffsim_ros.sensing.observation import Observation
 from diffsim_ros.sensing.read import read_trials
@@ -49,7 +50,10 @@ SCALE = 0.865
 """What a weight of 0.489 kg in the hand made of the efforts by these constants, as a share of what
 it should have (payload_check.py there; a recording that is not ours)."""
 TOOL, LIGHTER = "wrist_ft_link", -0.24
-"""The wrist's force sensor weighed the hand at so much less than the URDF has below it [kg]."""
+"""The wrist's force sensor weighed the hand at so much less than the 1.032 kg that the URDF has
+below it [kg] (docs/development/tiago-identification-inputs-2026-10-10.md there)."""
+HAND = np.array([0.002, 0.003, 0.147])
+"""Centre of those 1.032 kg in the frame of arm_7_link [m]."""
 EFFORT_BARS = {"urdf": 0.5, "five": 0.9}
 """Whole arm's error over others', geometric means over LOADED and all draws."""
 MOTION_BAR = 0.2
@@ -192,6 +196,16 @@ def halves(robot: Robot, log: Observation, count: int, law: str) -> dict:
     }
 
 
+def as_weighed(robot: Robot) -> Robot:
+    """The robot with the hand's mass by the force sensor, its centre as in the URDF."""
+    last = robot.joints[-1]
+    own = last.inertial
+    mass = own.mass + LIGHTER
+    centre = (own.mass * own.centre + LIGHTER * HAND) / mass
+    inertial = Inertial(mass, centre, own.inertia * mass / own.mass)
+    return replace(robot, joints=(*robot.joints[:-1], replace(last, inertial=inertial)))
+
+
 def constants(robot: Robot, log: Observation) -> dict:
     """Gains of the loaded joints by all motions, over those of the robot's own controller."""
     model = identify(robot, motions(log, range(MOTIONS)), options())
@@ -207,7 +221,7 @@ def constants(robot: Robot, log: Observation) -> dict:
             "sigma": None if sigma is None else sigma * abs(constant),
         }
     wrong = [name for name, right in zip(robot.joint_names, model.rotors, strict=True) if not right]
-    return {"joints": found, "by_a_weight": SCALE, "armatures_of_the_wrong_sign": wrong}
+    return {"joints": found, "armatures_of_the_wrong_sign": wrong}
 
 
 def payloads(robot: Robot, log: Observation) -> dict:
@@ -271,7 +285,11 @@ def study(fraction: float = 1.0) -> dict:
         ],
         "rms_of_positions_rad": after,
         "halves": {law: halves(robot, log, share(HALVES, fraction), law) for law in laws},
-        "motor_constants": constants(robot, log),
+        "motor_constants": {
+            "by_a_weight": SCALE,
+            "urdf": constants(robot, log),
+            "hand_as_weighed": constants(as_weighed(robot), log),
+        },
         "payload": payloads(robot, log),
         "draws": draws,
     }  # fmt: skip

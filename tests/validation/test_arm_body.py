@@ -75,7 +75,7 @@ def test_a_tenth_of_the_study():
     assert set(one["efforts"]) >= set(arm_body.TOLD)
     after = found["rms_of_positions_rad"]
     assert after["whole"]["0.2 s"] < after["whole"]["2 s"] < after["urdf"]["2 s"]
-    for own in found["motor_constants"]["joints"].values():
+    for own in found["motor_constants"]["urdf"]["joints"].values():
         assert abs(own["over_controller"] - arm_body.SCALE) < 3 * own["sigma"] < 0.3
     assert found["payload"]["gains_estimated"]["mass"]["sigma"] > 0.3  # is not told
     assert found["payload"]["scaled"]["mass"]["sigma"] < 0.2
