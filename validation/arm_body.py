@@ -19,7 +19,12 @@ import numpy as np
 from diffsim_ros.real2sim.efforts import EffortModel, EffortOptions, errors_of, identify
 from diffsim_ros.real2sim.efforts.friction import direction
 from diffsim_ros.real2sim.efforts.samples import Samples
-from diffsim_ros.real2sim.sensors.effort.parameters import derived_of, deviations, names_of
+from diffsim_ros.real2sim.sensors.effort.parameters import (
+    derived_of,
+    deviations,
+    names_of,
+    terms_of,
+)
 from diffsim_ros.robots.robot import Inertial, Robot
 from diffsim_ros.robots.urdf import load_robot
 from diffsim_ros.sensing.observation import Observation
@@ -69,8 +74,9 @@ def motions(log: Observation, numbers: Sequence[int]) -> list[Observation]:
 
 
 def options(**changes) -> EffortOptions:
-    """How the whole arm is fitted: the URDF's inertias, rotors of the right sign."""
-    given = {"bandwidth": BANDWIDTH, "gammas": (np.inf,), "armature": "physical"}
+    """How the whole arm is fitted: the URDF's inertias, rotors and friction of the right
+    sign."""
+    given = {"bandwidth": BANDWIDTH, "gammas": (np.inf,), "physical": True}
     return EffortOptions(**(given | changes))
 
 
@@ -101,7 +107,7 @@ def drawn(robot: Robot, log: Observation, scene, seed: int) -> dict:
     order = np.random.default_rng(seed).permutation(MOTIONS)
     train, others = motions(log, order[:TRAINED]), motions(log, order[TRAINED:])
     whole = identify(robot, train, options())
-    free = identify(robot, train, options(armature="free"))
+    free = identify(robot, train, options(physical=False))
     simple = identify(robot, train, options(friction=("coulomb_viscous",)))
     gain, offset = by_urdf(whole, whole.samples(train))
     samples = whole.samples(others)
@@ -114,7 +120,7 @@ def drawn(robot: Robot, log: Observation, scene, seed: int) -> dict:
         j = robot.joint_names.index(e.joint)
         urdf = float(np.sqrt(np.mean(off[samples.moving[:, j], j] ** 2)))
         efforts[e.joint] = {
-            "law": e.law, "whole": e.rms, "armatures_free": freely[e.joint],
+            "law": e.law, "whole": e.rms, "signs_free": freely[e.joint],
             "coulomb_viscous": simply[e.joint], "urdf": urdf, "five": e.five,
             "constant": e.constant,
         }  # fmt: skip
@@ -153,6 +159,8 @@ def positions(robot: Robot, scene, model: EffortModel, samples: Samples, gain, o
     }  # fmt: skip
     rows = [round(horizon / INTERVAL) for horizon in HORIZONS]
     backward = [name for name, j in zip(LOADED, told, strict=True) if five[j, 3] * five[j, 0] < 0]
+    if not model.coefficients.gain[told].all():
+        raise AssertionError(f"currents of five motions do not tell all gains of {LOADED}")
     found: dict = {"windows": len(windows.q), "inertia_below_zero": backward}
     for name, q in ends.items():
         if not np.isfinite(q).all():
@@ -166,10 +174,10 @@ def halves(robot: Robot, log: Observation, count: int, law: str) -> dict:
     """Differences of every coefficient of two halves of the motions, fitted by themselves, over
     their standard deviations as `diffsim estimate` gives them."""
     found: dict[str, list[float]] = {}
-    factors = []
+    factors, beside = [], 0
     for seed in range(count):
         order = np.random.default_rng(1000 + seed).permutation(MOTIONS)
-        ends = [identify(robot, motions(log, half), options(friction=(law,), armature="free"))
+        ends = [identify(robot, motions(log, half), options(friction=(law,), physical=False))
                 for half in (order[:4], order[4:])]  # fmt: skip
         factors += [end.enlargement for end in ends]
         values = []
@@ -183,12 +191,14 @@ def halves(robot: Robot, log: Observation, count: int, law: str) -> dict:
             kinds = {end.kinds[robot.joint_names.index(joint)] for end in ends}
             if joint not in TOLD or min(one[name] for one in spreads) <= 0.0:
                 continue
-            if name.startswith("gain") and kinds != {"estimated"}:
+            if len(kinds) > 1:  # friction and offset beside a gain of 0 are other numbers
+                beside += 1
                 continue
             found.setdefault(joint, []).append((values[0][name] - values[1][name]) / sigma)
     every = np.concatenate(list(found.values()))
     return {
         "compared": len(every),
+        "gain_told_by_one_half_alone": beside,
         "rms": float(np.sqrt(np.mean(every**2))),
         "within_two": float(np.mean(np.abs(every) < 2)),
         "rms_by_joint": {k: float(np.sqrt(np.mean(np.square(v)))) for k, v in found.items()},
@@ -220,8 +230,13 @@ def constants(robot: Robot, log: Observation) -> dict:
             "over_controller": float(model.coefficients.gain[j] * constant),
             "sigma": None if sigma is None else sigma * abs(constant),
         }
-    wrong = [name for name, right in zip(robot.joint_names, model.rotors, strict=True) if not right]
-    return {"joints": found, "armatures_of_the_wrong_sign": wrong}
+    wrong = [
+        f"{term}_{name}"
+        for j, name in enumerate(robot.joint_names)
+        for term, kept in zip(terms_of(model, j), model.kept[j], strict=True)
+        if not kept
+    ]
+    return {"joints": found, "of_the_wrong_sign": wrong}
 
 
 def payloads(robot: Robot, log: Observation) -> dict:
@@ -262,7 +277,7 @@ def study(fraction: float = 1.0) -> dict:
         name: {other: mean_ratio(draws, [name], other) for other in others}
         | {
             f"{own}_over_five": mean_ratio(draws, [name], "five", own)
-            for own in ("armatures_free", "coulomb_viscous")
+            for own in ("signs_free", "coulomb_viscous")
         }
         for name in TOLD
     }
@@ -275,7 +290,7 @@ def study(fraction: float = 1.0) -> dict:
         }
         for model in ("whole", "urdf", "five", "constant_velocity", "standing")
     }  # fmt: skip
-    laws = ("coulomb_viscous", "stribeck")
+    laws = ("coulomb_viscous", "stribeck", "load")
     found = {
         "ratios_of_efforts": ratios,
         "loaded_joints": {other: mean_ratio(draws, LOADED, other) for other in others},

@@ -178,13 +178,14 @@ def test_an_armature_of_the_wrong_sign_is_told_or_taken_as_none(ur5):
     own = {"gammas": (np.inf,), "friction": ("coulomb_viscous",), "bandwidth": 5.0}
     free = identify(ur5, [log], EffortOptions(**own))
     assert free.coefficients.friction[1][0] / GAINS[1] == pytest.approx(-0.7, abs=0.05)
-    assert free.rotors.all()
-    told = "armature of .*shoulder_lift_joint.* wrong sign: no motion can be simulated with it"
+    assert all(kept.all() for kept in free.kept)
+    told = "wrong sign: .*armature_shoulder_lift_joint.*: no motion can be simulated with them"
     assert any(re.search(told, note) for note in free.notes)
-    model = identify(ur5, [log], EffortOptions(**own, armature="physical"))
-    assert not model.rotors[1] and model.coefficients.friction[1][0] == 0.0
+    model = identify(ur5, [log], EffortOptions(**own, physical=True))
+    assert not model.kept[1][0] and model.coefficients.friction[1][0] == 0.0
     signs = np.where(model.coefficients.gain != 0, model.coefficients.gain, GAINS)
-    assert all(c[0] * s >= 0 for c, s in zip(model.coefficients.friction, signs, strict=True))
+    for c, s in zip(model.coefficients.friction, signs, strict=True):
+        assert np.all(c[[0, 2, 3]] * s >= 0)  # armature, viscous, Coulomb
     one = next(p for p in parameters_of(model, "A") if p.name == "armature_shoulder_lift_joint")
     assert one.fixed and one.std_dev is None and "taken as 0" in one.note
 

@@ -17,6 +17,7 @@ from .physical import thickened
 from .regression import Coefficients, Regression
 from .samples import FIVE, ROWS, STILL, Samples, fast_speeds
 from .signals import LATE, FilteredMotion, band_of, motion_of, velocity_lag
+from .signs import OWN, beyond_zero, without_worst
 
 FOLDS = 5
 """Contiguous parts of the trials, each predicted from the others, that choices are made by."""
@@ -30,10 +31,6 @@ CLEAR = 3.0
 """A gain is determined if it is so many times its standard deviation."""
 BETTER = 0.05
 """Share by which errors have to be lower for another law of friction than the first one."""
-ARMATURES = ("free", "physical")
-"""Whether an armature may have the wrong sign."""
-OWN = ("armature", "offset")
-"""Coefficients of every joint beside its friction: effort per acceleration, and a constant."""
 STUCK = 0.5
 """An effort that has one value at more than this share of the samples in which its joint moves is
 no measurement: a current within the dead band of its driver."""
@@ -49,6 +46,7 @@ LEVEL, FAR = 0.95, 4.0
 """Quantile of the chi-square distribution beyond which standard deviations are enlarged, and how
 many of them a coefficient's halves are apart at most: one that a half does not tell is no measure
 of the others."""
+Masks = tuple[np.ndarray, ...]
 GoOn = Callable[[float], bool]
 """Told the share that is done; False: stop, with the best so far."""
 
@@ -64,8 +62,7 @@ class EffortOptions:
     gammas     weights of the URDF's inertias that are compared
     payload    link whose mass, centre and inertia alone are estimated, the other bodies as in the
                URDF: what the robot carries there, or lacks. "": none, gammas say
-    armature   physical: those of the wrong sign are 0; free: they stay, what else the efforts have
-               of the acceleration is in them
+    physical   rotors and friction that come out with the wrong sign are 0 (signs.py)
     gravity    (3,) [m/s^2] in axes of the base frame
     """
 
@@ -74,7 +71,7 @@ class EffortOptions:
     gains: Mapping[str, float] = field(default_factory=dict)
     gammas: tuple[float, ...] = GAMMAS
     payload: str = ""
-    armature: str = ARMATURES[0]
+    physical: bool = False
     gravity: tuple[float, float, float] = GRAVITY
 
 
@@ -88,7 +85,7 @@ class EffortModel:
     baseline    (n, 5) coefficients of the five-coefficient regression (samples.FIVE)
     mean        (n,) effort of the training samples
     sigma       (n,) spread of the baseline's residuals [effort];  notes  sentences for reports
-    rotors      False where an armature came out with the wrong sign, and is 0 (n,)
+    kept        of every joint, False for coefficients that are 0 for their sign (2 + k,)
     kinds       of the gains: estimated, given, reference (held at its value with the URDF's
                 inertias), unseen (efforts do not tell it) or stuck (no measurement)
     settled     whether the descent ended by its own rule
@@ -107,7 +104,7 @@ class EffortModel:
     sigma: np.ndarray
     notes: tuple[str, ...]
     kinds: tuple[str, ...]
-    rotors: np.ndarray
+    kept: tuple[np.ndarray, ...]
     settled: bool
     halves: np.ndarray
 
@@ -214,14 +211,14 @@ def identify(
     stuck = stuck_shares(logs, motions, samples.fast, names) > STUCK
     phi0 = thickened(samples.inertias)
     laws = _laws(samples, options.friction, phi0, sigma, gains, stuck, go_on)
-    found, regression, kinds, rotors, notes = _fitted(
+    found, regression, kinds, kept, notes = _fitted(
         samples, laws, phi0, sigma, gains, stuck & np.isnan(gains), options, go_on
     )
     notes += [*_outlying(samples), *_late(logs, robot, bandwidth)]
     covariance = regression.covariance(found)
     return EffortModel(
         robot, options, bandwidth, samples.fast, laws, found, covariance, baseline, mean, sigma,
-        tuple(notes), kinds, rotors, found.settled, _halves(regression, found, stuck),
+        tuple(notes), kinds, kept, found.settled, _halves(regression, found, stuck),
     )  # fmt: skip
 
 
@@ -259,8 +256,6 @@ def _checked(robot: Robot, logs: Sequence[Observation], options: EffortOptions) 
             raise InputError("efforts", f"gains.{name}", value, "a number other than 0")
     if not options.gammas or not all(g > 0 for g in options.gammas):
         raise InputError("efforts", "gammas", options.gammas, "numbers > 0")
-    if options.armature not in ARMATURES:
-        raise InputError("efforts", "armature", options.armature, " or ".join(ARMATURES))
     if options.payload and robot.frame(options.payload).carrier < 0:
         raise InputError("efforts", "payload", options.payload, "a link that a joint moves")
     for log in logs:
@@ -319,23 +314,24 @@ def _laws(
 def _fitted(
     samples: Samples, laws: Sequence[FrictionLaw], phi0: np.ndarray, sigma: np.ndarray,
     gains: np.ndarray, stuck: np.ndarray, options: EffortOptions, go_on: GoOn,
-) -> tuple[Coefficients, Regression, tuple[str, ...], np.ndarray, list[str]]:  # fmt: skip
-    """Coefficients at the best weight of the URDF's inertias, kinds of gains, which rotors are
-    estimated (n,), sentences on them.
+) -> tuple[Coefficients, Regression, tuple[str, ...], Masks, list[str]]:  # fmt: skip
+    """Coefficients at the best weight of the URDF's inertias, kinds of gains, which others are
+    kept, sentences on them.
 
     Gains that the efforts do not determine are 0: with a body that nothing else shows, one would
     grow and the other vanish.  What is determined is judged at the URDF's inertias, then at those
     found.
     """
     names, n = samples.robot.joint_names, len(samples.robot.joints)
-    unseen, rotors, free = np.zeros(n, bool), np.ones(n, bool), np.ones(n, bool)
+    unseen, free = np.zeros(n, bool), np.ones(n, bool)
+    kept = tuple(np.ones(len(OWN) + len(law.terms), bool) for law in laws)
     gammas = options.gammas
     if options.payload:
         gammas = (PAYLOAD_GAMMA,)
         free = np.arange(n) == samples.robot.frame(options.payload).carrier
         phi0 = np.where(free[:, None], thickened(phi0, PAYLOAD_SIZE), phi0)
     while True:
-        rows, notes = samples.rows(laws, rotors), []
+        rows, notes = samples.rows(laws, kept), []
         held = np.where(unseen | stuck, 0.0, gains)
         kinds = np.where(np.isnan(gains), "estimated", "given").astype("<U9")
         kinds[unseen], kinds[stuck] = "unseen", "stuck"
@@ -366,29 +362,36 @@ def _fitted(
         if scaled and not np.isfinite(found.gamma):  # bodies are the URDF's: all gains are told
             gammas = (np.inf,)
             continue
-        spread = np.sqrt(np.diagonal(regression.covariance(found))[phi0.size : phi0.size + n])
-        more = np.isnan(held) & (np.abs(found.gain) < CLEAR * spread)
-        backward = rotors & ~stuck & (_armatures(found, laws) < 0.0)
-        physical = options.armature == "physical"
-        if not more.any() and not (physical and backward.any()):
-            wrong = backward | ~rotors
-            if wrong.any():
-                told = "taken as 0" if physical else "no motion can be simulated with it"
-                listed = ", ".join(np.array(names)[wrong])
-                notes.append(f"the armature of {listed} came out with the wrong sign: {told}")
-            return found, regression, tuple(kinds), rotors, notes
-        unseen |= more
-        if physical:
-            rotors &= ~backward
+        spread = np.sqrt(np.maximum(np.diagonal(regression.covariance(found)), 0.0))
+        own = spread[phi0.size : phi0.size + n]
+        more = np.isnan(held) & (np.abs(found.gain) < CLEAR * own)
+        beyond = beyond_zero(found, laws, spread)
+        if more.any():
+            unseen |= more
+        elif options.physical and any(far.any() for far in beyond):
+            kept, gammas = without_worst(kept, beyond), (found.gamma,)
+        else:
+            notes += _wrong(names, laws, beyond, kept)
+            return found, regression, tuple(kinds), kept, notes
 
 
-def _armatures(c: Coefficients, laws: Sequence[FrictionLaw]) -> np.ndarray:
-    """Of every joint (n,), > 0 where effort and acceleration have the sign that effort and torque
-    have: that of the gain, else that of dry friction."""
-    dry = [own[len(OWN) + law.terms.index("coulomb")]
-           for own, law in zip(c.friction, laws, strict=True)]  # fmt: skip
-    signs = np.where(c.gain != 0.0, np.sign(c.gain), np.sign(dry))
-    return np.array([own[OWN.index("armature")] for own in c.friction]) * signs
+def _wrong(
+    names: Sequence[str], laws: Sequence[FrictionLaw], beyond: Sequence[np.ndarray],
+    kept: Sequence[np.ndarray],
+) -> list[str]:  # fmt: skip
+    """A sentence on coefficients of the wrong sign: those that were taken out, else those that are
+    there."""
+    out = [~own for own in kept] if not all(own.all() for own in kept) else list(beyond)
+    listed = [
+        f"{term}_{name}"
+        for name, law, own in zip(names, laws, out, strict=True)
+        for term, wrong in zip((*OWN, *law.terms), own, strict=True)
+        if wrong
+    ]
+    if not listed:
+        return []
+    told = "no motion can be simulated with them" if any(far.any() for far in beyond) else "0"
+    return [f"came out with the wrong sign: {', '.join(listed)}: {told}"]
 
 
 def _halves(regression: Regression, c: Coefficients, stuck: np.ndarray) -> np.ndarray:

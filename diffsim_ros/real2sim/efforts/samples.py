@@ -163,19 +163,19 @@ class Samples:
         return found
 
     def rows(
-        self, laws: Sequence[FrictionLaw], rotors: np.ndarray | None = None
+        self, laws: Sequence[FrictionLaw], kept: Sequence[np.ndarray] | None = None
     ) -> list[JointRows]:
         """Samples of every joint that moves, by a law each, times the roots of their weights.
 
-        rotors  False (n,) where the armature is 0; None: nowhere
+        kept  of every joint, False for columns whose coefficient is 0 (2 + k,); None: for none
         """
         found = []
         for j, law in enumerate(laws):
             on = self.moving[:, j]
             root = np.sqrt(self.weights[on, j])
             Y, F = root[:, None] * self.Y[on, j], root[:, None] * self.columns(j, law)[on]
-            if rotors is not None and not rotors[j]:
-                F[:, 0] = 0.0
+            if kept is not None:
+                F[:, ~kept[j]] = 0.0
             found.append(JointRows(Y, F, root * self.effort[on, j], self.stretch[on]))
         return found
 

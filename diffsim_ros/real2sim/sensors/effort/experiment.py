@@ -124,7 +124,7 @@ class EffortExperiment(Experiment):
             gains=gains_of(config.place, config.measurement.gains, robot.joint_names),
             gammas=INERTIAS[fit.inertias],
             payload=fit.payload,
-            armature=fit.armature,
+            physical=fit.physical,
             gravity=config.robot.gravity,
         )
 

@@ -17,7 +17,6 @@ from ....robots.dynamics import GRAVITY
 from ....sensing.observation import Observation
 from ....sensing.read import read_trials
 from ...efforts.friction import COMPARED, LAWS
-from ...efforts.identify import ARMATURES
 from ...options import FilesOptions, is_number, option, positive, read_options
 from ..joint.options import JointFiles, JointFilesOptions
 
@@ -196,12 +195,11 @@ class EffortFitOptions:
         "text", "link of which mass, centre and inertia alone are estimated, the other bodies as "
         "in the URDF: what it carries, or lacks; gains should be known. Absent: see inertias", "",
     )  # fmt: skip
-    armature: str = option(
-        "choice",
-        "physical: those that come out with the wrong sign are 0, so that the robot can be "
-        "simulated; free: they stay, with all that efforts have of the acceleration",
-        ARMATURES[0],
-        choices=ARMATURES,
+    physical: bool = option(
+        "bool",
+        "rotors and friction that come out with the wrong sign are 0, so that the robot can be "
+        "simulated; else they stay, as they may predict efforts better",
+        False,
     )
 
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from ....robots.dynamics import PARAMETERS, inertial_parameters
 from ...efforts import EffortModel, base_parameters
-from ...efforts.identify import CLEAR, OWN
+from ...efforts.identify import CLEAR
+from ...efforts.signs import OWN
 from ...results import ParameterResult
 
 HELD = {
@@ -20,6 +21,7 @@ HELD = {
 }
 """Kinds of gains that are not estimated -> what a reader is told."""
 STUCK_NOTE = "its efforts have one value at most samples"
+BESIDE = "beside a gain of 0"
 BACKWARD = "came out with the wrong sign: taken as 0"
 MOMENTS = dict.fromkeys(PARAMETERS[4:], "kg m^2")
 UNITS = {PARAMETERS[0]: "kg", **dict.fromkeys(PARAMETERS[1:4], "kg m"), **MOMENTS}
@@ -54,12 +56,12 @@ def _listed(model: EffortModel, unit: str) -> Iterator[ParameterResult]:
             sigma[f"gain_{joint.name}"] if kind == "estimated" else None, note,
             kind in ("unseen", "stuck"), kind != "estimated",
         )  # fmt: skip
-        for term, value in zip(terms_of(model, j), c.friction[j], strict=True):
+        for term, value, kept in zip(terms_of(model, j), c.friction[j], model.kept[j], strict=True):
             key = "viscous" if term.startswith("viscous") else term
             name = f"{term}_{joint.name}"
-            note, still = STUCK_NOTE if stuck else "", term == "armature" and not model.rotors[j]
-            note = BACKWARD if still else note
-            yield _one(name, units.get(key, unit), value, sigma[name], note, stuck, still)
+            note = STUCK_NOTE if stuck else BESIDE if kind == "unseen" else ""
+            note = note if kept else BACKWARD
+            yield _one(name, units.get(key, unit), value, sigma[name], note, stuck, not kept)
 
 
 def _one(
