@@ -29,6 +29,8 @@ GAMMAS = (np.inf, 1e0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
 """Weights of the URDF's inertias that are compared; inf: they are held."""
 CLEAR = 3.0
 """A gain is determined if it is so many times its standard deviation."""
+WRONG = 2.0
+"""A coefficient has the wrong sign if it is so many times its standard deviation beyond 0."""
 BETTER = 0.05
 """Share by which errors have to be lower for another law of friction than the first one."""
 STUCK = 0.5
@@ -380,8 +382,9 @@ def _wrong(
     kept: Sequence[np.ndarray],
 ) -> list[str]:  # fmt: skip
     """A sentence on coefficients of the wrong sign: those that were taken out, else those that are
-    there."""
-    out = [~own for own in kept] if not all(own.all() for own in kept) else list(beyond)
+    there, by more than noise."""
+    gone = not all(own.all() for own in kept)
+    out = [~own for own in kept] if gone else [far > WRONG for far in beyond]
     listed = [
         f"{term}_{name}"
         for name, law, own in zip(names, laws, out, strict=True)
@@ -390,7 +393,7 @@ def _wrong(
     ]
     if not listed:
         return []
-    told = "no motion can be simulated with them" if any(far.any() for far in beyond) else "0"
+    told = "taken as 0" if gone else "no motion can be simulated with them"
     return [f"came out with the wrong sign: {', '.join(listed)}: {told}"]
 
 
