@@ -56,7 +56,7 @@ SCALE = 0.865
 it should have (payload_check.py there; a recording that is not ours)."""
 TOOL, LIGHTER = "wrist_ft_link", -0.24
 """The wrist's force sensor weighed the hand at so much less than the 1.032 kg that the URDF has
-below it [kg] (docs/development/tiago-identification-inputs-2026-10-10.md there)."""
+below it [kg] (section 2.5 of tiago-identification-inputs-2026-10-10.md there)."""
 HAND = np.array([0.002, 0.003, 0.147])
 """Centre of those 1.032 kg in the frame of arm_7_link [m]."""
 EFFORT_BARS = {"urdf": 0.5, "five": 0.9}
@@ -290,7 +290,7 @@ def study(fraction: float = 1.0) -> dict:
         }
         for model in ("whole", "urdf", "five", "constant_velocity", "standing")
     }  # fmt: skip
-    laws = ("coulomb_viscous", "stribeck", "load")
+    laws = ("coulomb_viscous", "stribeck", "load")[: 3 if fraction >= 1 else 1]
     found = {
         "ratios_of_efforts": ratios,
         "loaded_joints": {other: mean_ratio(draws, LOADED, other) for other in others},
