@@ -20,9 +20,9 @@ from diffsim_ros.real2sim.efforts import EffortModel, EffortOptions, errors_of, 
 from diffsim_ros.real2sim.efforts.friction import direction
 from diffsim_ros.real2sim.efforts.samples import Samples
 from diffsim_ros.real2sim.sensors.effort.parameters import (
-    derived_of,
     deviations,
     names_of,
+    payload_of,
     terms_of,
 )
 from diffsim_ros.robots.robot import Inertial, Robot
@@ -249,7 +249,7 @@ def payloads(robot: Robot, log: Observation) -> dict:
         model = identify(robot, every, options(payload=TOOL, gains=gains))
         found[name] = {
             one.name.removeprefix("payload."): {"value": one.value, "sigma": one.std_dev}
-            for one in derived_of(model)
+            for one in payload_of(model)
         }
     return found
 

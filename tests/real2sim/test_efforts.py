@@ -24,7 +24,7 @@ from diffsim_ros.real2sim.efforts.physical import (
 from diffsim_ros.real2sim.efforts.regression import Regression
 from diffsim_ros.real2sim.efforts.samples import Samples
 from diffsim_ros.real2sim.efforts.signals import band_of, low_passed, motion_of, velocity_lag
-from diffsim_ros.real2sim.sensors.effort.parameters import derived_of, parameters_of
+from diffsim_ros.real2sim.sensors.effort.parameters import parameters_of, payload_of
 from diffsim_ros.robots.dynamics import inertial_parameters, regressor
 from diffsim_ros.robots.urdf import load_robot
 from diffsim_ros.sensing.joints import read_arrays, trials
@@ -156,7 +156,8 @@ def test_a_payload_is_told_where_gains_are_known(ur5):
     options = EffortOptions(gains=gains, friction=("coulomb_viscous",), payload="tool0")
     model = identify(ur5, logs, options)
     frame = ur5.frame("tool0")
-    found = derived_of(model)
+    found = payload_of(model)
+    assert parameters_of(model, "A")[:4] == found
     assert [one.name for one in found] == [f"payload.{w}" for w in ("mass", "mx", "my", "mz")]
     assert [one.unit for one in found] == ["kg", "kg m", "kg m", "kg m"]
     there = frame.pose[:3, :3].T @ (centre - frame.pose[:3, 3])

@@ -367,7 +367,10 @@ def _fitted(
         spread = np.sqrt(np.maximum(np.diagonal(regression.covariance(found)), 0.0))
         own = spread[phi0.size : phi0.size + n]
         more = np.isnan(held) & (np.abs(found.gain) < CLEAR * own)
-        beyond = beyond_zero(found, laws, spread)
+        beyond = [
+            0.0 * far if says_nothing else far
+            for far, says_nothing in zip(beyond_zero(found, laws, spread), stuck, strict=True)
+        ]
         if more.any():
             unseen |= more
         elif options.physical and any(far.any() for far in beyond):

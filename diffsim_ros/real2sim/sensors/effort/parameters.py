@@ -29,11 +29,12 @@ UNITS = {PARAMETERS[0]: "kg", **dict.fromkeys(PARAMETERS[1:4], "kg m"), **MOMENT
 
 
 def parameters_of(model: EffortModel, unit: str) -> tuple[ParameterResult, ...]:
-    """Of every joint: gain, armature, offset, and the coefficients of its law of friction.
+    """Those of the payload, then of every joint: gain, armature, offset, and the coefficients of
+    its law of friction.
 
     unit  of the efforts
     """
-    return tuple(_listed(model, unit))
+    return (*payload_of(model), *_listed(model, unit))
 
 
 def _listed(model: EffortModel, unit: str) -> Iterator[ParameterResult]:
@@ -112,12 +113,10 @@ def correlation_of(model: EffortModel) -> tuple[tuple[str, ...], np.ndarray]:
 
 def derived_of(model: EffortModel) -> tuple[ParameterResult, ...]:
     """Where inertias were estimated: the combinations that efforts depend on, then those of every
-    body, to which the URDF's count as a measurement; or the payload's."""
+    body, to which the URDF's count as a measurement."""
     c = model.coefficients
-    if not np.isfinite(c.gamma):
+    if not np.isfinite(c.gamma) or model.options.payload:
         return ()
-    if model.options.payload:
-        return _payload(model)
     p, factor = c.phi.size, model.enlargement
     base = base_parameters(model.robot, model.options.gravity)
     start = inertial_parameters(model.robot).ravel()
@@ -136,9 +135,11 @@ def derived_of(model: EffortModel) -> tuple[ParameterResult, ...]:
     return (*found, *(_inertial(name, name, *row) for name, *row in rows))
 
 
-def _payload(model: EffortModel) -> tuple[ParameterResult, ...]:
+def payload_of(model: EffortModel) -> tuple[ParameterResult, ...]:
     """Mass and first moment (axes of the link) beside what the URDF has there: below 0 where that
-    is too heavy."""
+    is too heavy.  None where no payload is estimated."""
+    if not model.options.payload:
+        return ()
     frame, c = model.robot.frame(model.options.payload), model.coefficients
     own = slice(10 * frame.carrier, 10 * frame.carrier + 4)
     turn, at = frame.pose[:3, :3], frame.pose[:3, 3]
