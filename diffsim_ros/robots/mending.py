@@ -19,8 +19,9 @@ def physical_inertia(place: str, key: str, mass: float, inertia: np.ndarray) -> 
     """Inertia (3, 3) [kg m^2] about the centre of mass that a body can have.
 
     With second moments S = tr(I)/2 1 - I, which are >= 0 for every mass distribution: I itself
-    where S >= 0; where S is slightly below, or the mass negligible, the inertia of S with its
-    negative eigenvalues at zero, and a warning.  InputError naming `place` and `key` for others.
+    where S >= 0; where S is slightly below, or the mass negligible, the nearest: the inertia of S
+    with its negative eigenvalues at zero, and a warning.  InputError naming `place` and `key` for
+    others, with what is wrong and the nearest.
     """
     if not np.all(np.isfinite(inertia)):
         raise InputError(place, key, np.round(inertia, 9).tolist(), RULE)
@@ -28,12 +29,12 @@ def physical_inertia(place: str, key: str, mass: float, inertia: np.ndarray) -> 
     if moments[0] >= 0 and moments[-1] <= moments[:-1].sum() * (1 + 1e-6) + 1e-12:
         return inertia
     second, axes = np.linalg.eigh(0.5 * np.trace(inertia) * np.eye(3) - inertia)
-    if mass > LIGHT and second[0] < -SLIGHT * max(second[-1], 0.0):
-        raise InputError(place, key, np.round(inertia, 9).tolist(), RULE)
     kept = axes @ np.diag(np.maximum(second, 0.0)) @ axes.T
     found = np.trace(kept) * np.eye(3) - kept
     before, after = ("[" + ", ".join(f"{x:.6g}" for x in np.linalg.eigvalsh(one)) + "]"
                      for one in (inertia, found))  # fmt: skip
+    if mass > LIGHT and second[0] < -SLIGHT * max(second[-1], 0.0):
+        raise InputError(place, key, f"principal moments {before}", RULE, _offer(found))
     warnings.warn(
         f"{place}: {key}: no body has the principal moments {before} kg m^2: taken as {after} "
         f"(mass {mass:.6g} kg)",
@@ -41,3 +42,12 @@ def physical_inertia(place: str, key: str, mass: float, inertia: np.ndarray) -> 
         stacklevel=2,
     )
     return found
+
+
+def _offer(inertia: np.ndarray) -> str:
+    """An inertia (3, 3) as a URDF has it."""
+    if not inertia.any():
+        return "none is near: moments below zero; take that of the link's shape"
+    pairs = {"xx": (0, 0), "yy": (1, 1), "zz": (2, 2), "xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
+    numbers = " ".join(f'i{name}="{inertia[at]:.6g}"' for name, at in pairs.items())
+    return f"the nearest that a body can have: {numbers}"

@@ -295,7 +295,8 @@ class _Tree:
         if np.linalg.eigvalsh(inertial.inertia)[0] <= LEAST_INERTIA * inertial.mass:
             got = np.round(inertial.inertia, 12).tolist()
             rule = "three principal moments > 0 on a joint [kg m^2]"
-            raise self.error(f"link {link}: inertia", got, rule)
+            remedy = f"a ball of 5 cm and its mass has {0.4 * inertial.mass * 0.05**2:.3g} in each"
+            raise self.error(f"link {link}: inertia", got, rule, remedy)
 
 
 def _capsule(shape) -> tuple[np.ndarray, float] | None:

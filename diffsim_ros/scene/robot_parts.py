@@ -7,6 +7,7 @@ What is fixed to the base is the world, or the body of a free base. Of an MJCF: 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,8 @@ from diffsim_ros.scene.placing import absolute
 from diffsim_ros.scene.robot_pieces import RobotParts
 
 SOURCES = ("urdf", "mjcf")
+HOLDING = ("joints", "held")
+"""What says which joints of a URDF move."""
 
 
 def add_robots(reader: Reader, scene: dict, gravity: object) -> None:
@@ -56,11 +59,21 @@ def _source(reader: Reader, options: dict, key: str) -> str:
         raise reader.error(key, got, "either urdf or mjcf, a file", "give exactly one")
     if given[0] == "urdf" and options["keyframe"] is not None:
         raise reader.error(join(key, "keyframe"), options["keyframe"], "none: of an MJCF alone")
+    for name in HOLDING:
+        if given[0] == "mjcf" and options[name] is not None:
+            raise reader.error(join(key, name), options[name], "none: of a URDF alone")
     return given[0]
 
 
+def _loaded(reader: Reader, options: Mapping) -> Robot:
+    """A URDF with the joints that move."""
+    held = {name: options.get(name) for name in HOLDING}
+    path = absolute(reader, options["urdf"])
+    return load_robot(path, meshes=options.get("meshes", "ignore"), **held)
+
+
 def _urdf_parts(reader: Reader, options: dict, key: str) -> RobotParts:
-    robot = load_robot(absolute(reader, options["urdf"]), meshes=options["meshes"])
+    robot = _loaded(reader, options)
     options["base"] = options["base"] or "fixed"
     return RobotParts(_bodies(reader, robot, options, key), _links(reader, robot, options, key))
 
@@ -202,4 +215,4 @@ def robot_of(value: dict, base: str | Path) -> Robot:
     """
     if "urdf" not in value:
         raise InputError(base, "robots", value, "a robot with `urdf`: a chain of known frames")
-    return load_robot(absolute(Reader(base), value["urdf"]), meshes=value.get("meshes", "ignore"))
+    return _loaded(Reader(base), value)

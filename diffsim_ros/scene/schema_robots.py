@@ -21,6 +21,12 @@ ROBOT: Section = {
     "urdf": Field("text", "file, relative to the scene; or give mjcf"),
     "mjcf": Field("text", "file, relative to the scene; needs MuJoCo; see docs/how-to/robots.md"),
     "keyframe": Field("text", "of an MJCF: name of the keyframe it starts as; absent: qpos0"),
+    "joints": Field(
+        "list", "of a URDF: joints that move; the others are held still; absent: all move"
+    ),
+    "held": Field(
+        "mapping", f"of a URDF: position [{UNITS['angles']}] of held joints, 0 of those not named"
+    ),
     "pose": Field(
         "mapping",
         "of the base link, of an MJCF its world: position, orientation or rotation",

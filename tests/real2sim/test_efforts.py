@@ -1,5 +1,6 @@
 """Arms from positions and efforts: what is made up is found again, and a UR5's log is predicted."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +21,10 @@ from diffsim_ros.real2sim.efforts.physical import (
     pseudo_inertia,
     thickened,
 )
+from diffsim_ros.real2sim.efforts.regression import Regression
+from diffsim_ros.real2sim.efforts.samples import Samples
 from diffsim_ros.real2sim.efforts.signals import band_of, low_passed, motion_of, velocity_lag
+from diffsim_ros.real2sim.sensors.effort.parameters import parameters_of, payload_of
 from diffsim_ros.robots.dynamics import inertial_parameters, regressor
 from diffsim_ros.robots.urdf import load_robot
 from diffsim_ros.sensing.joints import read_arrays, trials
@@ -104,6 +108,87 @@ def test_a_log_without_commands_or_velocities_tells_a_ur5s_tool():
     sigma = np.sqrt(np.diag(model.covariance)[51:53])
     assert moment == pytest.approx([1.8 * 0.025, -1.8 * 0.015], abs=0.004)
     assert np.all(sigma < 0.004)
+
+
+def test_the_covariance_is_that_of_blocks_left_out(ur5):
+    """With the URDF's bodies the fit is linear: one step is the whole way."""
+    log = recording(ur5, 1, seconds=20.0, noise=0.05)
+    options = EffortOptions(gammas=(np.inf,), friction=("coulomb_viscous",), bandwidth=2.0)
+    model = identify(ur5, [log], options)
+    samples = model.samples([log])
+    told = np.where(np.array(model.kinds) == "estimated", np.nan, 0.0)
+    regression = Regression(
+        samples.rows(model.laws), thickened(samples.inertias), model.sigma, told, None,
+        samples.block,
+    )  # fmt: skip
+    assert len(np.unique(samples.block)) == 10 and samples.block[0] == 0  # of 2 s
+
+    def values(c):
+        return np.concatenate([c.gain, *c.friction])
+
+    found = regression.fitted(np.inf)
+    p = found.phi.size
+    assert values(found) == pytest.approx(values(model.coefficients), abs=1e-12)
+    moved = np.array([
+        values(regression.fitted(np.inf, regression.blocks == k)) - values(found)
+        for k in np.unique(regression.blocks)
+    ])  # fmt: skip
+    wanted = moved.T @ moved * 0.9
+    got = regression.covariance(found)
+    assert got[p:, p:] == pytest.approx(wanted, rel=1e-6, abs=1e-12)
+    assert not got[:p].any()
+
+
+def test_slow_motions_have_long_blocks(ur5):
+    motion = motion_of(recording(ur5, 1, seconds=20.0), ur5.joint_names, 1.2)
+    samples = Samples(ur5, (motion, motion), np.ones(6), (0.0, 0.0, -9.81))
+    assert samples.block.tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, *[5, 5, 6, 6, 7, 7, 8, 8, 9, 9]]
+
+
+def test_a_payload_is_told_where_gains_are_known(ur5):
+    own = inertial_parameters(ur5)
+    mass, centre = 1.2, np.array([0.03, -0.02, 0.05])
+    own[5, :4] += [mass, *(mass * centre)]
+    own[5, 4:7] += mass * (centre @ centre - centre**2)
+    own[5, 7:] -= mass * centre[[0, 0, 1]] * centre[[1, 2, 2]]
+    logs = [recording(ur5, seed, inertias=own, noise=0.02) for seed in (1, 2)]
+    gains = dict(zip(ur5.joint_names, GAINS, strict=True))
+    options = EffortOptions(gains=gains, friction=("coulomb_viscous",), payload="tool0")
+    model = identify(ur5, logs, options)
+    frame = ur5.frame("tool0")
+    found = payload_of(model)
+    assert parameters_of(model, "A")[:4] == found
+    assert [one.name for one in found] == [f"payload.{w}" for w in ("mass", "mx", "my", "mz")]
+    assert [one.unit for one in found] == ["kg", "kg m", "kg m", "kg m"]
+    there = frame.pose[:3, :3].T @ (centre - frame.pose[:3, 3])
+    for one, truth in zip(found, (mass, *(mass * there)), strict=True):
+        assert abs(one.value - truth) < 4 * one.std_dev and one.std_dev < 0.1
+    held = model.coefficients.phi[:5] - thickened(inertial_parameters(ur5))[:5]
+    assert not held.any()
+    for link, message in (("base_link", "a link that a joint moves"), ("tool", "did you mean")):
+        with pytest.raises(InputError, match=message):
+            identify(ur5, logs, EffortOptions(payload=link))
+
+
+def test_an_armature_of_the_wrong_sign_is_told_or_taken_as_none(ur5):
+    log = recording(ur5, 1, inertias=inertial_parameters(ur5))
+    motion = motion_of(log, ur5.joint_names, 5.0)
+    effort = log.values["effort"].copy()
+    effort[:, 1] -= 0.7 * GAINS[1] * motion.qdd[:, 1]
+    log = replace(log, values={**log.values, "effort": effort})
+    own = {"gammas": (np.inf,), "friction": ("coulomb_viscous",), "bandwidth": 5.0}
+    free = identify(ur5, [log], EffortOptions(**own))
+    assert free.coefficients.friction[1][0] / GAINS[1] == pytest.approx(-0.7, abs=0.05)
+    assert all(kept.all() for kept in free.kept)
+    told = "wrong sign: .*armature_shoulder_lift_joint.*: no motion can be simulated with them"
+    assert any(re.search(told, note) for note in free.notes)
+    model = identify(ur5, [log], EffortOptions(**own, physical=True))
+    assert not model.kept[1][0] and model.coefficients.friction[1][0] == 0.0
+    signs = np.where(model.coefficients.gain != 0, model.coefficients.gain, GAINS)
+    for c, s in zip(model.coefficients.friction, signs, strict=True):
+        assert np.all(c[[0, 2, 3]] * s >= 0)  # armature, viscous, Coulomb
+    one = next(p for p in parameters_of(model, "A") if p.name == "armature_shoulder_lift_joint")
+    assert one.fixed and one.std_dev is None and "taken as 0" in one.note
 
 
 def test_a_joint_at_its_end_stop_counts_less(ur5):

@@ -52,6 +52,25 @@ def test_parts_stand_where_kinematics_puts_them():
     assert (drawn.kind, drawn.size) == ("box", pytest.approx((0.425, 0.108, 0.108)))
 
 
+def test_joints_that_are_not_to_move_are_held():
+    names = list(load_robot(UR5).joint_names)
+    held = dict(zip(names[3:], Q[3:].tolist(), strict=True))
+    whole, model = scene(), scene(joints=names[:3], held=held, angles=Q[:3].tolist())
+    assert list(model.bodies) == list(whole.bodies)[:3]
+    assert [link["name"] for link in model.description["links"]] == names[:3]
+    bodies, carried = (one.description["bodies"] for one in (whole, model))
+    behind = list(bodies.values())[2:]
+    mass = sum(body["mass"] for body in behind)
+    centre = sum(body["mass"] * np.array(body["pose"]["position"]) for body in behind) / mass
+    forearm = carried["forearm_link"]
+    assert forearm["mass"] == pytest.approx(mass)
+    assert forearm["pose"]["position"] == pytest.approx(centre, abs=1e-9)
+    with pytest.raises(InputError, match=r"joints: got 'elbow'.*did you mean 'elbow_joint'"):
+        scene(joints=["elbow"], angles=None)
+    with pytest.raises(InputError, match=r"held: got .*: of a URDF alone"):
+        scene(urdf=None, mjcf="arm.xml", held={"elbow_joint": 1.0})
+
+
 def test_a_robot_falls_as_pinocchio_says():
     """With its payload and armature, 0.2 s; second order in the step."""
     pin = pytest.importorskip("pinocchio")

@@ -1,5 +1,7 @@
 """URDF files: the UR5 against its published table and Pinocchio, and what is refused."""
 
+import re
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -183,6 +185,32 @@ def test_one_limit_alone_leaves_the_other_at_zero(arm, given, expected):
     arm.write_text(ARM.replace('lower="-2" upper="2"', given))
     limits = load_robot(arm).limits
     assert (limits["lower"][0], limits["upper"][0]) == expected
+
+
+def test_the_nearest_inertia_that_is_offered_does(arm):
+    old = 'ixx="0.001" iyy="0.001" izz="0.0012" ixy="0" ixz="0" iyz="0"'
+    wrong = 'ixx="0.001" iyy="0.001" izz="0.009" ixy="0.0002" ixz="0" iyz="0"'
+    arm.write_text(ARM.replace(old, wrong))
+    told = r"link l2: inertial: inertia: got 'principal moments \[0.0008, 0.0012, 0.009\]'; accept"
+    with pytest.raises(InputError, match=told) as refused:
+        load_robot(arm)
+    offered = str(refused.value).partition("nearest that a body can have: ")[2]
+    numbers = dict(re.findall(r'(i[xyz]{2})="([^"]+)"', offered))
+    # second moments S = tr(I)/2 1 - I are (0.0047, 0.0043, -0.0035) along its axes: the last to 0
+    assert float(numbers["izz"]) == pytest.approx(0.009)
+    assert float(numbers["ixx"]) + float(numbers["iyy"]) == pytest.approx(0.009)
+    arm.write_text(ARM.replace(old, offered))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        load_robot(arm)
+
+
+def test_an_inertia_below_zero_has_none_near(arm):
+    arm.write_text(
+        ARM.replace('ixx="0.001" iyy="0.001" izz="0.0012"', 'ixx="-1" iyy="-1" izz="-1"')
+    )
+    with pytest.raises(InputError, match=r"none is near.*take that of the link's shape"):
+        load_robot(arm)
 
 
 def test_a_moving_link_without_inertial_is_refused(arm):

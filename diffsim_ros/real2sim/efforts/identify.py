@@ -17,17 +17,22 @@ from .physical import thickened
 from .regression import Coefficients, Regression
 from .samples import FIVE, ROWS, STILL, Samples, fast_speeds
 from .signals import LATE, FilteredMotion, band_of, motion_of, velocity_lag
+from .signs import OWN, beyond_zero, without_worst
 
 FOLDS = 5
 """Contiguous parts of the trials, each predicted from the others, that choices are made by."""
+PAYLOAD_GAMMA = 1e-5
+"""The same where a payload is estimated: it keeps the body physical, and says next to nothing."""
+PAYLOAD_SIZE = 0.1
+"""[m] Radius of gyration of the body that it is near to: of a thin one heavier ones are far."""
 GAMMAS = (np.inf, 1e0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
 """Weights of the URDF's inertias that are compared; inf: they are held."""
 CLEAR = 3.0
 """A gain is determined if it is so many times its standard deviation."""
+WRONG = 2.0
+"""A coefficient has the wrong sign if it is so many times its standard deviation beyond 0."""
 BETTER = 0.05
 """Share by which errors have to be lower for another law of friction than the first one."""
-OWN = ("armature", "offset")
-"""Coefficients of every joint beside its friction: effort per acceleration, and a constant."""
 STUCK = 0.5
 """An effort that has one value at more than this share of the samples in which its joint moves is
 no measurement: a current within the dead band of its driver."""
@@ -39,8 +44,11 @@ BLOCKS = 8
 """Contiguous parts of the trials, every other one of which makes a half."""
 HALF, MANY = 0.5, 0.02
 """Weight below which a sample is an outlier, and share of them that a note tells of."""
-LEVEL = 0.95
-"""Quantile of the chi-square distribution beyond which standard deviations are enlarged."""
+LEVEL, FAR = 0.95, 4.0
+"""Quantile of the chi-square distribution beyond which standard deviations are enlarged, and how
+many of them a coefficient's halves are apart at most: one that a half does not tell is no measure
+of the others."""
+Masks = tuple[np.ndarray, ...]
 GoOn = Callable[[float], bool]
 """Told the share that is done; False: stop, with the best so far."""
 
@@ -54,6 +62,9 @@ class EffortOptions:
     gains      effort per N m (or N) of joints where it is known; others are estimated. For torques
                in N m: 1 for all
     gammas     weights of the URDF's inertias that are compared
+    payload    link whose mass, centre and inertia alone are estimated, the other bodies as in the
+               URDF: what the robot carries there, or lacks. "": none, gammas say
+    physical   rotors and friction that come out with the wrong sign are 0 (signs.py)
     gravity    (3,) [m/s^2] in axes of the base frame
     """
 
@@ -61,6 +72,8 @@ class EffortOptions:
     friction: tuple[str, ...] = COMPARED
     gains: Mapping[str, float] = field(default_factory=dict)
     gammas: tuple[float, ...] = GAMMAS
+    payload: str = ""
+    physical: bool = False
     gravity: tuple[float, float, float] = GRAVITY
 
 
@@ -74,6 +87,7 @@ class EffortModel:
     baseline    (n, 5) coefficients of the five-coefficient regression (samples.FIVE)
     mean        (n,) effort of the training samples
     sigma       (n,) spread of the baseline's residuals [effort];  notes  sentences for reports
+    kept        of every joint, False for coefficients that are 0 for their sign (2 + k,)
     kinds       of the gains: estimated, given, reference (held at its value with the URDF's
                 inertias), unseen (efforts do not tell it) or stuck (no measurement)
     settled     whether the descent ended by its own rule
@@ -92,6 +106,7 @@ class EffortModel:
     sigma: np.ndarray
     notes: tuple[str, ...]
     kinds: tuple[str, ...]
+    kept: tuple[np.ndarray, ...]
     settled: bool
     halves: np.ndarray
 
@@ -104,7 +119,8 @@ class EffortModel:
     @property
     def enlargement(self) -> float:
         """Factor on standard deviations by which the halves agree; 1: they do as it is."""
-        square, count = float(self.halves @ self.halves), len(self.halves)
+        near, count = np.clip(self.halves, -FAR, FAR), len(self.halves)
+        square = float(near @ near)
         if not count or square <= chdtri(count, 1.0 - LEVEL):
             return 1.0
         return float(np.sqrt(square / count))
@@ -197,14 +213,14 @@ def identify(
     stuck = stuck_shares(logs, motions, samples.fast, names) > STUCK
     phi0 = thickened(samples.inertias)
     laws = _laws(samples, options.friction, phi0, sigma, gains, stuck, go_on)
-    found, regression, kinds, notes = _fitted(
+    found, regression, kinds, kept, notes = _fitted(
         samples, laws, phi0, sigma, gains, stuck & np.isnan(gains), options, go_on
     )
     notes += [*_outlying(samples), *_late(logs, robot, bandwidth)]
     covariance = regression.covariance(found)
     return EffortModel(
         robot, options, bandwidth, samples.fast, laws, found, covariance, baseline, mean, sigma,
-        tuple(notes), kinds, found.settled, _halves(regression, found, covariance, stuck),
+        tuple(notes), kinds, kept, found.settled, _halves(regression, found, stuck),
     )  # fmt: skip
 
 
@@ -242,6 +258,8 @@ def _checked(robot: Robot, logs: Sequence[Observation], options: EffortOptions) 
             raise InputError("efforts", f"gains.{name}", value, "a number other than 0")
     if not options.gammas or not all(g > 0 for g in options.gammas):
         raise InputError("efforts", "gammas", options.gammas, "numbers > 0")
+    if options.payload and robot.frame(options.payload).carrier < 0:
+        raise InputError("efforts", "payload", options.payload, "a link that a joint moves")
     for log in logs:
         for name in robot.joint_names:
             log.column(log.measured["position"], name)
@@ -298,17 +316,25 @@ def _laws(
 def _fitted(
     samples: Samples, laws: Sequence[FrictionLaw], phi0: np.ndarray, sigma: np.ndarray,
     gains: np.ndarray, stuck: np.ndarray, options: EffortOptions, go_on: GoOn,
-) -> tuple[Coefficients, Regression, tuple[str, ...], list[str]]:  # fmt: skip
-    """Coefficients at the best weight of the URDF's inertias, kinds of gains, sentences on them.
+) -> tuple[Coefficients, Regression, tuple[str, ...], Masks, list[str]]:  # fmt: skip
+    """Coefficients at the best weight of the URDF's inertias, kinds of gains, which others are
+    kept, sentences on them.
 
     Gains that the efforts do not determine are 0: with a body that nothing else shows, one would
     grow and the other vanish.  What is determined is judged at the URDF's inertias, then at those
     found.
     """
-    names, rows = samples.robot.joint_names, samples.rows(laws)
-    n, unseen = len(names), np.zeros(len(names), bool)
+    names, n = samples.robot.joint_names, len(samples.robot.joints)
+    unseen, free = np.zeros(n, bool), np.ones(n, bool)
+    kept = tuple(np.ones(len(OWN) + len(law.terms), bool) for law in laws)
+    gammas = options.gammas
+    if options.payload:
+        gammas = (PAYLOAD_GAMMA,)
+        free = np.arange(n) == samples.robot.frame(options.payload).carrier
+        phi0 = np.where(free[:, None], thickened(phi0, PAYLOAD_SIZE), phi0)
     while True:
-        held, notes = np.where(unseen | stuck, 0.0, gains), []
+        rows, notes = samples.rows(laws, kept), []
+        held = np.where(unseen | stuck, 0.0, gains)
         kinds = np.where(np.isnan(gains), "estimated", "given").astype("<U9")
         kinds[unseen], kinds[stuck] = "unseen", "stuck"
         if stuck.any():
@@ -322,7 +348,8 @@ def _fitted(
             notes.append(
                 f"efforts do not tell the gain of {listed}: friction and rotor alone there"
             )
-        if np.isnan(gains).all() and not (unseen | stuck).all():
+        scaled = np.isnan(gains).all() and np.isfinite(gammas).any() and not options.payload
+        if scaled and not (unseen | stuck).all():
             # efforts alone do not tell heavier bodies from larger gains
             regression = Regression(rows, phi0, sigma, held)
             best = regression.heaviest(~(unseen | stuck))
@@ -332,41 +359,73 @@ def _fitted(
                 f"no gain is given: that of {names[best]} is held at {held[best]:.6g}, its value "
                 "with the URDF's inertias, to which those found are relative"
             )
-        regression = Regression(rows, phi0, sigma, held)
-        found = regression.fitted(_gamma(regression, options.gammas, go_on))
-        spread = np.sqrt(np.diagonal(regression.covariance(found))[phi0.size : phi0.size + n])
-        more = np.isnan(held) & (np.abs(found.gain) < CLEAR * spread)
-        if not more.any():
-            return found, regression, tuple(kinds), notes
-        unseen |= more
+        regression = Regression(rows, phi0, sigma, held, free, samples.block)
+        found = regression.fitted(_gamma(regression, gammas, go_on))
+        if scaled and not np.isfinite(found.gamma):  # bodies are the URDF's: all gains are told
+            gammas = (np.inf,)
+            continue
+        spread = np.sqrt(np.maximum(np.diagonal(regression.covariance(found)), 0.0))
+        own = spread[phi0.size : phi0.size + n]
+        more = np.isnan(held) & (np.abs(found.gain) < CLEAR * own)
+        beyond = [
+            0.0 * far if says_nothing else far
+            for far, says_nothing in zip(beyond_zero(found, laws, spread), stuck, strict=True)
+        ]
+        if more.any():
+            unseen |= more
+        elif options.physical and any(far.any() for far in beyond):
+            kept, gammas = without_worst(kept, beyond), (found.gamma,)
+        else:
+            notes += _wrong(names, laws, beyond, kept)
+            return found, regression, tuple(kinds), kept, notes
 
 
-def _halves(
-    regression: Regression, c: Coefficients, covariance: np.ndarray, stuck: np.ndarray
-) -> np.ndarray:
-    """Differences of gains and friction of two halves of the trials over their standard deviations
-    by the covariance (k,); of joints that move in both and whose efforts are measurements."""
-    total = np.cumsum(regression.counts.sum(axis=0))
-    block = np.minimum((BLOCKS * (total - 0.5) / total[-1]).astype(int), BLOCKS - 1)
-    odd = block % 2 == 1
+def _wrong(
+    names: Sequence[str], laws: Sequence[FrictionLaw], beyond: Sequence[np.ndarray],
+    kept: Sequence[np.ndarray],
+) -> list[str]:  # fmt: skip
+    """A sentence on coefficients of the wrong sign: those that were taken out, else those that are
+    there, by more than noise."""
+    gone = not all(own.all() for own in kept)
+    out = [~own for own in kept] if gone else [far > WRONG for far in beyond]
+    listed = [
+        f"{term}_{name}"
+        for name, law, own in zip(names, laws, out, strict=True)
+        for term, wrong in zip((*OWN, *law.terms), own, strict=True)
+        if wrong
+    ]
+    if not listed:
+        return []
+    told = "taken as 0" if gone else "no motion can be simulated with them"
+    return [f"came out with the wrong sign: {', '.join(listed)}: {told}"]
+
+
+def _halves(regression: Regression, c: Coefficients, stuck: np.ndarray) -> np.ndarray:
+    """Differences of gains and friction of two halves of the trials over their standard deviations,
+    each by its own half (k,); of joints that move in both and whose efforts are measurements."""
+    at = np.unique(regression.blocks, return_inverse=True)[1]
+    counts = np.bincount(at, regression.counts.sum(axis=0))
+    middle = (np.cumsum(counts) - 0.5 * counts) / counts.sum()
+    many = min(BLOCKS, round(counts.sum() ** 2 / float(counts @ counts)))
+    odd = np.minimum((many * middle).astype(int), many - 1)[at] % 2 == 1
     if odd.all() or not odd.any():
         return np.zeros(0)
     ends = [regression.fitted(c.gamma, without) for without in (odd, ~odd)]
-    starts = regression.slots(c)[1]
     apart = np.concatenate([
         ends[0].gain - ends[1].gain,
         *(a - b for a, b in zip(ends[0].friction, ends[1].friction, strict=True)),
     ])  # fmt: skip
-    shares = np.array([[counts[~odd].sum(), counts[odd].sum()] for counts in regression.counts])
-    seen, weight = (shares.min(axis=1) >= LEAST_ROWS) & ~stuck, np.zeros(len(apart))
-    n = len(c.gain)
-    ranges = [[j, *range(starts[j] - c.phi.size, starts[j] - c.phi.size + len(c.friction[j]))]
-              for j in range(n)]  # fmt: skip
-    for j in np.flatnonzero(seen):
-        a, b = shares[j] / shares[j].sum()
-        weight[ranges[j]] = 1.0 / a + 1.0 / b
-    spread = np.sqrt(weight * np.diagonal(covariance)[c.phi.size :])
-    return apart[spread > 0] / spread[spread > 0]
+    spreads = [
+        np.sqrt(np.maximum(np.diagonal(regression.covariance(end, without))[c.phi.size :], 0.0))
+        for end, without in zip(ends, (odd, ~odd), strict=True)
+    ]
+    shares = np.array([[own[~odd].sum(), own[odd].sum()] for own in regression.counts])
+    seen = (shares.min(axis=1) >= LEAST_ROWS) & ~stuck
+    owners = np.concatenate([
+        np.arange(len(c.gain)), *(np.full(len(f), j) for j, f in enumerate(c.friction))
+    ])  # fmt: skip
+    on = seen[owners] & (np.minimum(*spreads) > 0)
+    return apart[on] / np.hypot(*spreads)[on]
 
 
 def _gamma(regression: Regression, gammas: Sequence[float], go_on: GoOn) -> float:

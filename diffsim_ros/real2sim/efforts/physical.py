@@ -49,15 +49,15 @@ def is_physical(phi: np.ndarray) -> bool:
     return bool(np.linalg.eigvalsh(pseudo_inertia(phi))[..., 0].min() > 0.0)
 
 
-def thickened(phi: np.ndarray) -> np.ndarray:
+def thickened(phi: np.ndarray, thinnest: float = THINNEST) -> np.ndarray:
     """phi (n, 10) with a pseudo-inertia that is positive definite: second moments about the centre
-    of mass of at least mass * THINNEST^2."""
+    of mass of at least mass * thinnest^2 [m]."""
     out = []
     for row in phi:
         J, m = pseudo_inertia(row), max(row[0], 1e-6)
         centre = J[:3, 3] / m
         values, axes = np.linalg.eigh(J[:3, :3] - m * np.outer(centre, centre))
-        about = axes @ np.diag(np.maximum(values, m * THINNEST**2)) @ axes.T
+        about = axes @ np.diag(np.maximum(values, m * thinnest**2)) @ axes.T
         J[:3, :3], J[3, 3] = about + m * np.outer(centre, centre), m
         out.append(from_pseudo_inertia(J))
     return np.array(out)

@@ -64,14 +64,20 @@ class Regression:
 
     rows   of every joint;  phi0 (n, 10) physical;  sigma (n,) noise of the joints' efforts
     gains  gain of every joint, NaN: estimated
+    free   bodies whose inertias are estimated where gamma is finite (n,), None: all
+    block  number of the block of correlated noise of every stretch, by its number; None: each is
+           one
     """
 
     def __init__(
-        self, rows: Sequence[JointRows], phi0: np.ndarray, sigma: np.ndarray, gains: np.ndarray
-    ) -> None:
+        self, rows: Sequence[JointRows], phi0: np.ndarray, sigma: np.ndarray, gains: np.ndarray,
+        free: np.ndarray | None = None, block: np.ndarray | None = None,
+    ) -> None:  # fmt: skip
         self.phi0, self.sigma, self.gains = phi0, sigma, gains
+        self.free = np.ones(len(phi0), bool) if free is None else free
         self.divergence = Divergence(phi0)
         self.stretches = np.unique(np.concatenate([one.stretch for one in rows]))
+        self.blocks = self.stretches if block is None else block[self.stretches]
         self.rows = rows
         self.grams = []
         for one in rows:
@@ -137,7 +143,8 @@ class Regression:
         value = self._objective(c, grams, weight)
         for _ in range(STEPS):
             gradient, hessian = self.derivatives(c, grams, weight)
-            step, share = -solved(hessian, gradient), 1.0
+            free, step, share = self._varied(c), np.zeros(len(gradient)), 1.0
+            step[free] = -solved(hessian[np.ix_(free, free)], gradient[free])
             while share > 1e-8:
                 there = self._moved(c, share * step)
                 lower = self._objective(there, grams, weight)
@@ -157,6 +164,13 @@ class Regression:
         ends = np.cumsum([p + n, *(len(f) for f in c.friction)])
         friction = [f + step[a:b] for f, a, b in zip(c.friction, ends, ends[1:], strict=False)]
         return Coefficients(phi, c.gain + step[p : p + n], tuple(friction), c.gamma)
+
+    def _varied(self, c: Coefficients) -> np.ndarray:
+        """Indices of the variables (phi, k, c) that are not held."""
+        bodies = self.free & np.isfinite(c.gamma)
+        return np.flatnonzero(
+            np.concatenate([np.repeat(bodies, 10), np.ones(self.slots(c)[0] - c.phi.size, bool)])
+        )
 
     def slots(self, c: Coefficients) -> tuple[int, np.ndarray]:
         """Number of variables, and where each joint's friction begins."""
@@ -192,26 +206,40 @@ class Regression:
             hessian[:p, :p] += 0.5 * weight * bend
         return gradient, hessian
 
-    def covariance(self, c: Coefficients) -> np.ndarray:
-        """Of (phi, k, c): the sandwich over stretches of time, whose scores stand for noise that
-        is correlated within them; the prior counts as a measurement.  Held ones have zeros."""
-        weight = c.gamma * float(self.counts.sum())
+    def covariance(self, c: Coefficients, without: np.ndarray | None = None) -> np.ndarray:
+        """Of (phi, k, c), without the stretches of a mask: the jackknife over the blocks
+        within which noise is correlated; the prior counts as a measurement.  Held ones have
+        zeros.
+
+        How far the coefficients go if a block is left out is (H - H_g)^-1 times its score (one
+        Newton step); with few blocks the sandwich, H^-1 times the score, is much too small
+        (MacKinnon and White, J. Econometrics 29, 1985).
+        """
+        kept = np.ones(len(self.stretches), bool) if without is None else ~without
         held = not np.isfinite(c.gamma)
-        grams = [gram.sum(axis=0) for gram in self.grams]
-        _, hessian = self.derivatives(c, grams, 0.0 if held else weight)
+        weight = 0.0 if held else c.gamma * float(self.counts[:, kept].sum())
+        grams = [gram[kept].sum(axis=0) for gram in self.grams]
+        _, whole = self.derivatives(c, grams, weight)
         _, data = self.derivatives(c, grams, 0.0)
-        scores = np.zeros((len(self.stretches), len(hessian)))
-        for j, parts in enumerate(self.grams):
-            T = self.slopes(c, j)
+        free = self._varied(c)
+        at = np.unique(self.blocks[kept], return_inverse=True)[1]
+        count = int(at[-1]) + 1
+        scores, parts = np.zeros((count, len(free))), np.zeros((count, len(free), len(free)))
+        for j, own in enumerate(self.grams):
+            T = self.slopes(c, j)[:, free]
             b = np.concatenate([c.gain[j] * c.phi.ravel(), c.friction[j], [-1.0]])
-            scores += (parts[:, :-1] @ b) @ T / self.sigma[j] ** 2
-        scores -= scores.mean(axis=0)
-        count = len(scores)
-        middle = scores.T @ scores * count / max(count - 1, 1) + hessian - data
-        free = np.arange(len(hessian)) >= (c.phi.size if held else 0)
-        out = np.zeros_like(hessian)
-        bread = inverted(hessian[np.ix_(free, free)])
-        out[np.ix_(free, free)] = bread @ middle[np.ix_(free, free)] @ bread
+            summed = np.zeros((count, *own.shape[1:]))
+            np.add.at(summed, at, own[kept])
+            scores += (summed[:, :-1] @ b) @ T / self.sigma[j] ** 2
+            parts += T.T @ summed[:, :-1, :-1] @ T / self.sigma[j] ** 2
+        hessian = whole[np.ix_(free, free)]
+        moved = np.array([
+            inverted(hessian - part) @ score for part, score in zip(parts, scores, strict=True)
+        ])  # fmt: skip
+        bread = inverted(hessian)
+        prior = bread @ (hessian - data[np.ix_(free, free)]) @ bread
+        out = np.zeros_like(whole)
+        out[np.ix_(free, free)] = moved.T @ moved * (count - 1) / count + prior
         return out
 
     def left_out(self, gamma: float, folds: Sequence[np.ndarray]) -> np.ndarray:

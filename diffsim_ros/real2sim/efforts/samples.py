@@ -22,7 +22,11 @@ FAST = 95.0
 ROWS = 4.0
 """Samples that count per period of the bandwidth."""
 STRETCH = 2.0
-"""Length [s] of the stretches of time over which noise is taken to be correlated."""
+"""Length [s] of the stretches of time that can be left out of a regression."""
+PERIODS = 5.0
+"""Length of the blocks of stretches within which noise is taken to be correlated, in periods of the
+bandwidth: what a law leaves goes on for as long as a motion, and by default a motion's fastest part
+has a period of five of the bandwidth (signals.WIDER)."""
 OUTLYING = 3.0
 """Robust standard deviations beyond which an effort counts less: at an end stop, in a collision."""
 ROUNDS = 30
@@ -35,6 +39,11 @@ def fast_speeds(motions: Sequence[FilteredMotion]) -> np.ndarray:
     """The speed (n,) of every joint when it moves fast [rad/s or m/s]."""
     speeds = np.concatenate([np.abs(motion.qd[motion.inside]) for motion in motions])
     return np.maximum(np.percentile(speeds, FAST, axis=0), 1e-9)
+
+
+def _length(motion: FilteredMotion) -> float:
+    """Length of a trial's stretches [s]."""
+    return max(STRETCH, 2.0 / motion.bandwidth)
 
 
 @dataclass(frozen=True)
@@ -80,11 +89,23 @@ class Samples:
         """Number of the stretch of time that a sample lies in (N,)."""
         found, first = [], 0
         for motion, taken in zip(self.motions, self.taken, strict=True):
-            length = max(STRETCH, 2.0 / motion.bandwidth)
-            own = first + (motion.t[taken] / length).astype(int)
+            own = first + (motion.t[taken] / _length(motion)).astype(int)
             found.append(own)
             first = int(own[-1]) + 1
         return np.concatenate(found)
+
+    @cached_property
+    def block(self) -> np.ndarray:
+        """Number of the block of correlated noise that each stretch lies in (last stretch + 1,)."""
+        found, first = np.zeros(int(self.stretch[-1]) + 1, int), 0
+        ends = np.cumsum([len(taken) for taken in self.taken])
+        for motion, end, count in zip(self.motions, ends, map(len, self.taken), strict=True):
+            own = self.stretch[end - count : end]
+            many = max(1, round(PERIODS / motion.bandwidth / _length(motion)))
+            here = np.arange(own[0], own[-1] + 1)
+            found[here] = first + (here - own[0]) // many
+            first = int(found[here[-1]]) + 1
+        return found
 
     @cached_property
     def Y(self) -> np.ndarray:
@@ -141,13 +162,20 @@ class Samples:
             found[on, j] = own
         return found
 
-    def rows(self, laws: Sequence[FrictionLaw]) -> list[JointRows]:
-        """Samples of every joint that moves, by a law each, times the roots of their weights."""
+    def rows(
+        self, laws: Sequence[FrictionLaw], kept: Sequence[np.ndarray] | None = None
+    ) -> list[JointRows]:
+        """Samples of every joint that moves, by a law each, times the roots of their weights.
+
+        kept  of every joint, False for columns whose coefficient is 0 (2 + k,); None: for none
+        """
         found = []
         for j, law in enumerate(laws):
             on = self.moving[:, j]
             root = np.sqrt(self.weights[on, j])
             Y, F = root[:, None] * self.Y[on, j], root[:, None] * self.columns(j, law)[on]
+            if kept is not None:
+                F[:, ~kept[j]] = 0.0
             found.append(JointRows(Y, F, root * self.effort[on, j], self.stretch[on]))
         return found
 

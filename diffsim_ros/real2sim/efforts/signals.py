@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy.signal import butter, sosfiltfilt
@@ -53,9 +54,15 @@ class FilteredMotion:
 
 def low_passed(columns: np.ndarray, bandwidth: float, rate: float) -> np.ndarray:
     """Columns (n, k), sampled at `rate` [Hz], without what lies beyond the bandwidth [Hz]."""
-    sections = butter(ORDER, bandwidth, fs=rate, output="sos")
+    sections = _sections(bandwidth, rate)
     reach = min(len(columns) - 1, int(3 * rate / bandwidth))
     return sosfiltfilt(sections, columns, axis=0, padlen=reach)
+
+
+@lru_cache(maxsize=64)
+def _sections(bandwidth: float, rate: float) -> np.ndarray:
+    """The filter's second-order sections; a fit asks for them at every law of every joint."""
+    return butter(ORDER, bandwidth, fs=rate, output="sos")
 
 
 def band_of(logs: Sequence[Observation], joints: Sequence[str]) -> float:

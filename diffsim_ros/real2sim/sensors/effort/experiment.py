@@ -123,6 +123,8 @@ class EffortExperiment(Experiment):
             friction=tuple(fit.friction),
             gains=gains_of(config.place, config.measurement.gains, robot.joint_names),
             gammas=INERTIAS[fit.inertias],
+            payload=fit.payload,
+            physical=fit.physical,
             gravity=config.robot.gravity,
         )
 
@@ -270,7 +272,9 @@ def _message(model: EffortModel, cancelled: bool) -> str:
     what = "held, as estimated ones predict left-out parts of the logs no better"
     if np.isfinite(gamma):
         what = f"estimated, with a weight of {gamma:g} on their distance to the URDF's"
-    if len(model.options.gammas) == 1 and not np.isfinite(gamma):
+    if model.options.payload:
+        what = f"held, but for what {model.options.payload} carries"
+    elif len(model.options.gammas) == 1 and not np.isfinite(gamma):
         what = "held"
     end = "" if model.settled else "; the descent had not ended after all its steps"
     return f"inertias of the URDF {what}{end}"
@@ -278,7 +282,7 @@ def _message(model: EffortModel, cancelled: bool) -> str:
 
 def _on_sigma(factor: float, rms: float | None) -> str:
     """What standard deviations rest on."""
-    text = "std_dev: by stretches of 2 s within which noise may be correlated"
+    text = "std_dev: by leaving out blocks of time within which noise may be correlated"
     if rms is None:
         return text
     if factor == 1.0:

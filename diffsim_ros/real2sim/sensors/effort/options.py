@@ -191,6 +191,16 @@ class EffortFitOptions:
         "auto",
         choices=("auto", "held", "estimated"),
     )
+    payload: str = option(
+        "text", "link of which mass, centre and inertia alone are estimated, the other bodies as "
+        "in the URDF: what it carries, or lacks; gains should be known. Absent: see inertias", "",
+    )  # fmt: skip
+    physical: bool = option(
+        "bool",
+        "rotors and friction that come out with the wrong sign are 0, so that the robot can be "
+        "simulated; else they stay, as they may predict efforts better",
+        False,
+    )
 
 
 def gains_of(place: str, given: Any, joints: Sequence[str]) -> dict[str, float]:

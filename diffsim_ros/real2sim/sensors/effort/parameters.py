@@ -8,7 +8,8 @@ import numpy as np
 
 from ....robots.dynamics import PARAMETERS, inertial_parameters
 from ...efforts import EffortModel, base_parameters
-from ...efforts.identify import CLEAR, OWN
+from ...efforts.identify import CLEAR
+from ...efforts.signs import OWN
 from ...results import ParameterResult
 
 HELD = {
@@ -20,17 +21,20 @@ HELD = {
 }
 """Kinds of gains that are not estimated -> what a reader is told."""
 STUCK_NOTE = "its efforts have one value at most samples"
+BESIDE = "beside a gain of 0"
+BACKWARD = "came out with the wrong sign: taken as 0"
 MOMENTS = dict.fromkeys(PARAMETERS[4:], "kg m^2")
 UNITS = {PARAMETERS[0]: "kg", **dict.fromkeys(PARAMETERS[1:4], "kg m"), **MOMENTS}
 """Unit of an inertial parameter."""
 
 
 def parameters_of(model: EffortModel, unit: str) -> tuple[ParameterResult, ...]:
-    """Of every joint: gain, armature, offset, and the coefficients of its law of friction.
+    """Those of the payload, then of every joint: gain, armature, offset, and the coefficients of
+    its law of friction.
 
     unit  of the efforts
     """
-    return tuple(_listed(model, unit))
+    return (*payload_of(model), *_listed(model, unit))
 
 
 def _listed(model: EffortModel, unit: str) -> Iterator[ParameterResult]:
@@ -53,11 +57,12 @@ def _listed(model: EffortModel, unit: str) -> Iterator[ParameterResult]:
             sigma[f"gain_{joint.name}"] if kind == "estimated" else None, note,
             kind in ("unseen", "stuck"), kind != "estimated",
         )  # fmt: skip
-        for term, value in zip(terms_of(model, j), c.friction[j], strict=True):
+        for term, value, kept in zip(terms_of(model, j), c.friction[j], model.kept[j], strict=True):
             key = "viscous" if term.startswith("viscous") else term
             name = f"{term}_{joint.name}"
-            note = STUCK_NOTE if stuck else ""
-            yield _one(name, units.get(key, unit), value, sigma[name], note, stuck, False)
+            note = STUCK_NOTE if stuck else BESIDE if kind == "unseen" else ""
+            note = note if kept else BACKWARD
+            yield _one(name, units.get(key, unit), value, sigma[name], note, stuck, not kept)
 
 
 def _one(
@@ -110,7 +115,7 @@ def derived_of(model: EffortModel) -> tuple[ParameterResult, ...]:
     """Where inertias were estimated: the combinations that efforts depend on, then those of every
     body, to which the URDF's count as a measurement."""
     c = model.coefficients
-    if not np.isfinite(c.gamma):
+    if not np.isfinite(c.gamma) or model.options.payload:
         return ()
     p, factor = c.phi.size, model.enlargement
     base = base_parameters(model.robot, model.options.gravity)
@@ -128,6 +133,24 @@ def derived_of(model: EffortModel) -> tuple[ParameterResult, ...]:
     spread = factor * np.sqrt(np.maximum(np.diagonal(own), 0.0))
     rows = zip(bodies, c.phi.ravel(), spread, start, strict=True)
     return (*found, *(_inertial(name, name, *row) for name, *row in rows))
+
+
+def payload_of(model: EffortModel) -> tuple[ParameterResult, ...]:
+    """Mass and first moment (axes of the link) beside what the URDF has there: below 0 where that
+    is too heavy.  None where no payload is estimated."""
+    if not model.options.payload:
+        return ()
+    frame, c = model.robot.frame(model.options.payload), model.coefficients
+    own = slice(10 * frame.carrier, 10 * frame.carrier + 4)
+    turn, at = frame.pose[:3, :3], frame.pose[:3, 3]
+    seen = np.zeros((4, 4))  # of (m, m c) about the body's frame: about the link's
+    seen[0, 0], seen[1:, 0], seen[1:, 1:] = 1.0, -turn.T @ at, turn.T
+    more = seen @ (c.phi.ravel() - inertial_parameters(model.robot).ravel())[own]
+    spread = model.enlargement * np.sqrt(np.diagonal(seen @ model.covariance[own, own] @ seen.T))
+    return tuple(
+        _inertial(f"payload.{what}", what, value, sigma, 0.0)
+        for what, value, sigma in zip(PARAMETERS[:4], more, spread, strict=True)
+    )
 
 
 def _inertial(
