@@ -55,7 +55,9 @@ def one_sided(
     walk = Walk(problem, solution, index, factor, threshold, options, cancel)
     low, high = float(problem.lower[index]), float(problem.upper[index])
     open_ = [
-        (side, end) for side, end in (("upper", low), ("lower", high)) if walk.rise(end) < threshold
+        (side, end)
+        for side, end in (("upper", low), ("lower", high))
+        if not walk.reaches(end, threshold)
     ]
     if len(open_) != 1 or getattr(cancel, "cancelled", False):
         return None
@@ -64,6 +66,6 @@ def one_sided(
     if found is None:
         return None
     at_bound = abs(float(solution.z[index]) - end) <= 1e-9
-    if at_bound and walk.rise(end + 0.25 * (found - end)) > FLAT * threshold:
+    if at_bound and walk.reaches(end + 0.25 * (found - end), FLAT * threshold):
         return None  # the data push beyond the bound, it is not flat there
     return Bound(side, walk.value(found), level)

@@ -19,6 +19,10 @@ from .problem import Evaluation, Problem
 from .solution import Callback, Iteration, Recorder, Solution
 
 DAMPING_MAX = 1e16
+MARGIN = 2.0
+"""Times what a step promises that must not reach a target for it to be given up."""
+BELIEVED = 0.7
+"""Gain of a step over what it promised, or its inverse, from which on promises are believed."""
 KINK_STEPS = 8
 
 
@@ -36,6 +40,9 @@ class LMOptions:
     step_tolerance      on the largest change of a scaled variable
     negligible          absolute decrease of the cost, as predicted, below which no step is tried
     damping             first lambda, relative to the Hessian's diagonal
+    target              only whether the cost can be below it is asked: ends where it is, or where
+                        a step gained what it promised and MARGIN times what an undamped one
+                        promises now does not bring it there
     """
 
     max_iterations: int = 100
@@ -45,12 +52,13 @@ class LMOptions:
     step_tolerance: float = 1e-9
     negligible: float = 1e-300
     damping: float = 1e-3
+    target: float | None = None
 
     def __post_init__(self) -> None:
         if self.max_iterations < 0:
             raise InputError("LMOptions", "max_iterations", self.max_iterations, "0 or more")
         for key, value in vars(self).items():
-            if key != "max_iterations" and not value > 0:
+            if key not in ("max_iterations", "target") and not value > 0:
                 raise InputError("LMOptions", key, value, "a number > 0")
 
 
@@ -161,10 +169,12 @@ def levenberg_marquardt(
         status = "cancelled" if now.cancelled else "start_failed"
         return recorder.solution(z, y, np.inf, status, "; ".join(now.failures[:3]))
     damping, eager, status = _Damping(options.damping), True, "max_iterations"
+    believed = False
     slope = _slope_measure(problem, z, now)
     for _ in range(options.max_iterations):
-        if slope <= options.gradient_tolerance:
-            status = "gradient"
+        answer = _answered(problem, z, now, options.target, believed)
+        if answer or slope <= options.gradient_tolerance:
+            status = answer or "gradient"
             break
         damping.scale_by(now.equations)
         dz, dy, predicted = _step(problem, z, now.equations, damping)
@@ -181,6 +191,7 @@ def levenberg_marquardt(
         gain = now.value - new.value
         ratio = gain / predicted if predicted > 0 and new.ok else -1.0
         eager = accepted = ratio > 1e-4
+        believed = BELIEVED < ratio < 1.0 / BELIEVED
         tiny = predicted <= options.cost_tolerance * abs(now.value) and damping.value < 1.0
         if accepted:
             flat = tiny and gain <= options.cost_tolerance * abs(now.value)
@@ -214,6 +225,18 @@ def _slow(history: Sequence[Iteration], tolerance: float) -> bool:
     if len(recent) <= KINK_STEPS or not any(p.accepted for p in recent[1:]):
         return False
     return recent[0].value - recent[-1].value <= tolerance * abs(recent[-1].value)
+
+
+def _answered(
+    problem: Problem, z: np.ndarray, evaluation: Evaluation, target: float | None, believed: bool
+) -> str:
+    """Status if it is known whether the cost can be below the target, else ""."""
+    if target is None:
+        return ""
+    if evaluation.value < target:
+        return "target"
+    promised = _promise(problem, z, evaluation) * abs(evaluation.value) if believed else np.inf
+    return "beyond" if evaluation.value - MARGIN * promised >= target else ""
 
 
 def _promise(problem: Problem, z: np.ndarray, evaluation: Evaluation) -> float:

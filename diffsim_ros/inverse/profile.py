@@ -11,7 +11,8 @@ chi-square holds for model error too (Pace, Salvan and Sartori, 2011).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -129,10 +130,50 @@ class Walk:
         )
         return found, pinned.whole(found.z)
 
-    def rise(self, z: float) -> float:
-        """Rise of the cost with the variable at z; inf where it cannot be simulated."""
-        found, _ = self._solved(z, self.solution, self.solution.z)
-        return self._root(found.value) ** 2 if np.isfinite(found.value) else np.inf
+    def reaches(self, z: float, rise: float) -> bool:
+        """Whether the cost rises by that much with the variable at z; True where it cannot be
+        simulated.
+
+        That a prior alone rises so far beyond its slope is enough where the rest is convex.  Else
+        the others are fitted again until it is known, from the better of two starts: where they
+        are at the solution, and where the equations there put them.
+        """
+        away, at = z - float(self.solution.z[self.index]), self.solution
+        pinned = Pinned(self.problem, {self.index: z})
+        starts = [(at.z[pinned.kept], at.y)]
+        if self._slopes is not None:
+            prior, by_z, by_y = self._slopes
+            if prior * away**2 >= rise * self.factor:
+                return True
+            near = np.clip(at.z + away * by_z, self.problem.lower, self.problem.upper)
+            starts.append((near[pinned.kept], at.y + away * by_y))
+        costs = [pinned.evaluate(*start, cancel=self.cancel).value for start in starts]
+        target = self.least + 0.5 * rise * self.factor
+        best = int(np.argmin(costs))
+        if not np.isfinite(costs[best]) or costs[best] < target:
+            return not np.isfinite(costs[best])
+        options = replace(self.options, target=target)
+        found = levenberg_marquardt(pinned, *starts[best], options=options, cancel=self.cancel)
+        return found.value >= target
+
+    @cached_property
+    def _slopes(self) -> tuple[float, np.ndarray, np.ndarray] | None:
+        """Of the variable: the curvature of its prior; how all variables z (nz,) and y (K, ny)
+        follow it by the equations at the solution.  None: these are singular."""
+        at, i = self.solution, self.index
+        found = self.problem.evaluate(at.z, at.y, want="curvature", cancel=self.cancel)
+        if not found.ok:
+            return None
+        _, H, X = found.equations.reduced()
+        inside = (at.z > self.problem.lower + 1e-9) & (at.z < self.problem.upper - 1e-9)
+        free = np.flatnonzero(inside & (np.arange(len(at.z)) != i))
+        by_z = np.zeros(len(at.z))
+        by_z[i] = 1.0
+        try:
+            by_z[free] = -np.linalg.solve(H[np.ix_(free, free)], H[free, i])
+        except np.linalg.LinAlgError:
+            return None
+        return float(found.equations.prior_H[i, i]), by_z, -(X[:, :, 1:] @ by_z)
 
     def end(self, sign: float, sigma: float, points: int) -> float | None:
         """z at which the rise passes the threshold on one side, closed in on by secants; None where

@@ -60,7 +60,7 @@ class SimulationProblem:
         self._maps = [parameters.holding(t.held) if t.held else parameters for t in self.trials]
         self.weights = np.array([t.weight for t in self.trials], float)
         self._scales: dict[int, float] = {}
-        self._last: tuple[tuple[np.ndarray, np.ndarray], Evaluation] | None = None
+        self._last: dict[str, tuple[tuple[np.ndarray, np.ndarray], Evaluation]] = {}
         self._base = np.array(scene.values, float)
         self._slots = {**body_slots(scene), "": WHOLE}
         self._check()
@@ -183,7 +183,7 @@ class SimulationProblem:
     def _copy(self) -> SimulationProblem:
         """A copy to be changed, without this one's cached evaluations."""
         other = copy.copy(self)
-        other._last = None
+        other._last = {}
         return other
 
     def compliant(self, factor: float, parameters: Sequence[str]) -> SimulationProblem:
@@ -221,18 +221,19 @@ class SimulationProblem:
         self, z: np.ndarray, y: np.ndarray | None = None, *, want: str = "value",
         cancel: Any = None,
     ) -> Evaluation:  # fmt: skip
-        """See `Problem.evaluate`; the last equations are kept, so that a second request at the
-        same point (the pre-flight, then a fit's start) costs nothing.
+        """See `Problem.evaluate`; the last of "equations" and of "curvature" are kept, so that
+        further requests at the same point (the pre-flight, then a fit's start; everything that
+        judges its end) cost nothing.
         """
-        if want != "equations":
+        if MODES.get(want) != "sensitivity":
             return self.evaluate_many([z], [y], want=want, cancel=cancel)[0]
         shape = self.nuisance_shape
         at = (np.array(z, float), np.zeros(shape) if y is None else np.array(y, float))
-        if self._last is not None and all(map(np.array_equal, self._last[0], at)):
-            return self._last[1]
+        if want in self._last and all(map(np.array_equal, self._last[want][0], at)):
+            return self._last[want][1]
         found = self.evaluate_many([z], [y], want=want, cancel=cancel)[0]
         if found.ok:
-            self._last = at, found
+            self._last[want] = at, found
         return found
 
     def evaluate_many(

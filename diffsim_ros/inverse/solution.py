@@ -15,6 +15,8 @@ STATUSES = {
     "objective": (True, "converged: the cost no longer changes"),
     "step": (True, "converged: the parameters no longer change"),
     "kink": (True, "converged at a kink of the cost (a contact switches); steps gain little"),
+    "target": (True, "ended: the cost is below the target"),
+    "beyond": (True, "ended: no step promises to bring the cost below the target"),
     "stalled": (
         False,
         "stalled: no step along the model lowers the cost; it has a kink or jump here, or a wrong "

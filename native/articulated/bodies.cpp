@@ -12,7 +12,10 @@ Matrix3d turned_to(const TreeJoint& joint) {
   if (joint.type != JointType::revolute && joint.type != JointType::prismatic) {
     return Matrix3d::Identity();
   }
-  return Eigen::Quaterniond::FromTwoVectors(Vector3d::UnitZ(), joint.axis).toRotationMatrix();
+  const double cosine = joint.axis.z();
+  if (cosine < -1 + 1e-12) return Vector3d(1, -1, -1).asDiagonal();
+  const Matrix3d K = skew(Vector3d(-joint.axis.y(), joint.axis.x(), 0));  // z x axis
+  return Matrix3d::Identity() + K + K * K / (1 + cosine);
 }
 
 void add_link(TreeBody& body, const TreeLink& link, const Plxb& pose) {

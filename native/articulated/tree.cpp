@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "../rotation.hpp"
+#include "../small_matrices.hpp"
 
 namespace diffsim {
 namespace {
@@ -150,16 +151,17 @@ void check_moved(const std::vector<TreeJoint>& joints, const std::vector<TreeLin
       const MatrixXd U = I * S;
       const MatrixXd D =
           S.transpose() * U + joint.armature * MatrixXd::Identity(S.cols(), S.cols());
-      const Eigen::SelfAdjointEigenSolver<MatrixXd> spectrum(D);
-      if (!(spectrum.eigenvalues()[0] > 1e-12 * std::max(I.trace() / 6, joint.armature)) ||
-          !(spectrum.eigenvalues()[0] > 0)) {
+      const double least = symmetric_eigenvalues(D)[0];
+      if (!(least > 1e-12 * std::max(I.trace() / 6, joint.armature)) || !(least > 0)) {
         refuse(of_link(links[i]) + ": " + (links[i].mass > 0 ? "inertia" : "mass"),
                "what " + of_joint(joint) + " (" + joint_type_name(joint.type) +
                    ") moves must have inertia along all its coordinates [kg m^2 or kg]",
-               spectrum.eigenvalues()[0],
-               "give it mass and inertia, give the joint armature, or make it fixed");
+               least, "give it mass and inertia, give the joint armature, or make it fixed");
       }
-      I -= U * D.ldlt().solve(U.transpose());
+      for (Eigen::Index k = 0; k < S.cols(); ++k) {  // one coordinate after the other
+        const Vector6 u = I * S.col(k);
+        I -= u * u.transpose() / (S.col(k).dot(u) + joint.armature);
+      }
     }
     if (joint.parent < 0) continue;
     Matrix3d turn = joint.R;

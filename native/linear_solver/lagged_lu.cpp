@@ -3,6 +3,16 @@
 #include <cmath>
 
 namespace diffsim {
+namespace {
+
+constexpr int kInARow = 16;     // new factors, before an old one is tried again
+constexpr double kStays = 0.5;  // share of the residual that is no progress
+
+}  // namespace
+
+double factorization_cost(Eigen::Index unknowns) {
+  return 0.08 * std::pow(static_cast<double>(unknowns), 2. / 3.);
+}
 
 bool LaggedLU::renew(const BlockMatrix& A) {
   ++factorizations;
@@ -102,10 +112,53 @@ bool LaggedLU::column(const BlockMatrix& A, Eigen::Index k, double tolerance, bo
   return left <= tolerance;
 }
 
+// x += (LU)^-1 (b - A x), all columns at once, until that no longer helps; returns |b - A x| / |b|.
+// A new factor takes two or three passes, an old one many: which is cheaper shows in the first.
+VectorXd LaggedLU::refine(const BlockMatrix& A, double tolerance, bool transposed, MatrixXd& x,
+                          SolveReport& report) {
+  const double columns = static_cast<double>(x.cols());
+  const VectorXd whole = b_.colwise().norm().transpose();
+  VectorXd left = VectorXd::Ones(x.cols());
+  left = (whole.array() == 0).select(0 * left, left);
+  x.setZero();
+  r_ = b_;
+  for (double worst = left.maxCoeff(); worst > tolerance;) {
+    z_ = r_;
+    transposed ? lu_.solve_transposed(z_) : lu_.solve(z_);
+    w_ = x + z_;
+    r_ = b_;
+    residual_.subtract_product(*P_, A.values, transposed, w_, r_);
+    ++report.products;
+    for (Eigen::Index k = 0; k < x.cols(); ++k) {
+      const double next = r_.col(k).norm() / whole[k];
+      if (!(next < left[k])) continue;
+      left[k] = next;
+      x.col(k) = w_.col(k);
+    }
+    const double gain = left.maxCoeff() / worst;
+    worst = left.maxCoeff();
+    if (worst <= tolerance || (fresh_ && gain > kStays)) break;
+    if (!fresh_) {
+      const double passes = std::log(tolerance / worst) / std::log(std::min(gain, 0.999));
+      if (passes > 2 + factorization_cost(x.rows()) / columns && !renew(A)) break;
+    }
+    r_ = b_;
+    residual_.subtract_product(*P_, A.values, transposed, x, r_);
+  }
+  worst_ = fresh_ && factorizations % kInARow != 0 ? kWornOut + 1 : 0;
+  return left;
+}
+
 SolveReport LaggedLU::run(const BlockMatrix& A, MatrixXd& x, double tolerance, bool transposed) {
   b_ = x;
   SolveReport report;
+  VectorXd left = VectorXd::Ones(x.cols());
+  if (x.cols() >= kTogether) left = refine(A, tolerance, transposed, x, report);
   for (Eigen::Index k = 0; k < x.cols(); ++k) {
+    if (left[k] <= tolerance) {
+      report.residual = larger(report.residual, left[k]);
+      continue;
+    }
     SolveReport own;
     bool reached = column(A, k, tolerance, transposed, x, own);
     if (!reached && !fresh_ && renew(A)) {

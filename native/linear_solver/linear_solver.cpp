@@ -31,6 +31,12 @@ bool at_rounding(const BlockMatrix& A, const MatrixXd& x, const MatrixXd& b, boo
   return (r.colwise().norm().transpose().array() <= rounding(A, x).array()).all();
 }
 
+// Products of eight columns that cost as much as a new factor and its passes over all columns.
+int worth_of_products(const MatrixXd& x) {
+  const double columns = static_cast<double>(x.cols());
+  return static_cast<int>((factorization_cost(x.rows()) + 2 * columns) / std::ceil(columns / 8));
+}
+
 }  // namespace
 
 LinearPattern::LinearPattern(const BlockPattern& pattern, bool stiff)
@@ -152,8 +158,13 @@ SolveReport LinearSolver::run(const BlockMatrix& A, MatrixXd& x, double toleranc
   for (;;) {
     SolveReport report;
     if (active_ == Method::krylov) {
+      const int most = krylov_.max_products;
+      if (method_ == Method::automatic && x.cols() >= LaggedLU::kTogether) {
+        krylov_.max_products = std::min(most, worth_of_products(x));
+      }
       report = transposed ? krylov_.solve_transposed(A, x, tolerance, start)
                           : krylov_.solve(A, x, tolerance);
+      krylov_.max_products = most;
     } else if (active_ == Method::lagged) {
       report =
           transposed ? lagged_.solve_transposed(A, x, tolerance) : lagged_.solve(A, x, tolerance);

@@ -1,9 +1,9 @@
 #include "inverse_kinematics.hpp"
 
-#include <Eigen/Eigenvalues>
 #include <cmath>
 
 #include "../rotation.hpp"
+#include "../small_matrices.hpp"
 
 namespace diffsim {
 namespace {
@@ -29,7 +29,7 @@ Matrix6 outer_square(const PoseTask::Slopes& J) {
 JointValues least_step(const PoseTask::Slopes& J, const Vector6& e, double damping) {
   Matrix6 A = outer_square(J);
   A.diagonal().array() += damping;
-  const Vector6 pull = A.ldlt().solve(e);
+  const Vector6 pull = solve_positive(A, e);
   return J.transpose() * pull;
 }
 
@@ -152,8 +152,7 @@ std::pair<double, double> singular_values(const Chain& chain, const PoseTask& ta
     }
   }
   for (Eigen::Index i = std::min(rows, columns); i < 6; ++i) A(i, i) = A(0, 0);
-  const Eigen::SelfAdjointEigenSolver<Matrix6> eigen(A, Eigen::EigenvaluesOnly);
-  const auto& values = eigen.eigenvalues();
+  const VectorXd values = symmetric_eigenvalues(A);
   return {std::sqrt(std::max(values[0], 0.)), std::sqrt(std::max(values[5], 0.))};
 }
 

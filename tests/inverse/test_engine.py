@@ -20,6 +20,7 @@ from diffsim_ros.inverse import (
     horizons,
     levenberg_marquardt,
 )
+from diffsim_ros.inverse.simulation_problem import engine_rollouts
 from diffsim_ros.rotation import quat_exp, quat_multiply
 
 _engine = pytest.importorskip("diffsim_ros._engine", reason="the engine is not built")
@@ -152,6 +153,21 @@ def test_same_bits_whatever_the_threads(scene, options, tosses):
     assert one.value == two.value
     np.testing.assert_array_equal(one.equations.gradient_z, two.equations.gradient_z)
     np.testing.assert_array_equal(one.equations.reduced()[1], two.equations.reduced()[1])
+
+
+def test_what_judges_the_end_of_a_fit_is_simulated_once(scene, options, tosses):
+    problem = SimulationProblem(scene, options, parameters(scene), tosses[:2])
+    counted, z = [], problem.start
+    again = problem.simulated_by(lambda *a, **k: counted.append(a) or engine_rollouts(*a, **k))
+    for want in ("equations", "curvature", "equations", "curvature"):
+        again.evaluate(z, want=want)
+    assert len(counted) == 2
+    again.evaluate(z + 0.01, want="curvature")
+    again.evaluate(z, want="equations")
+    assert len(counted) == 3
+    for want in ("equations", "curvature"):
+        one, other = again.evaluate(z, want=want), problem.evaluate(z, want=want)
+        np.testing.assert_array_equal(one.equations.reduced()[1], other.equations.reduced()[1])
 
 
 def test_an_unusable_parameter_vector_is_a_rejected_step(scene, options, tosses):

@@ -168,6 +168,17 @@ def test_unseen_and_tied_variables_do_not_break_the_solver():
     assert solution.z[2] == 5.0
 
 
+@pytest.mark.parametrize("share, status", [(2.0, "target"), (0.5, "beyond")])
+def test_whether_a_target_can_be_reached_is_known_early(share, status):
+    """The least cost of the decay in its bounds is known: twice it is met, half of it is not."""
+    problem, *_ = CASES["decay, lower bound"]
+    least = levenberg_marquardt(problem)
+    options = LMOptions(target=share * least.value)
+    found = levenberg_marquardt(problem, options=options)
+    assert found.status == status and found.evaluations < least.evaluations
+    assert (found.value < options.target) == (status == "target")
+
+
 def test_bad_settings_are_named():
     with pytest.raises(InputError, match="damping"):
         LMOptions(damping=0.0)

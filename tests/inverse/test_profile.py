@@ -17,6 +17,7 @@ from diffsim_ros.inverse import (
     levenberg_marquardt,
     profile,
 )
+from diffsim_ros.inverse.profile import Walk
 
 T = np.linspace(0, 3, 25)
 
@@ -69,6 +70,43 @@ def test_an_asymmetric_interval_is_that_of_brute_force():
     up, down = found.high - found.value, found.value - found.low
     assert up > 1.05 * down, "the case is not asymmetric"
     assert found.document()["interval"] == [found.low, found.high]
+
+
+def test_whether_a_rise_is_reached_is_that_of_brute_force():
+    problem = decay()
+    solution = levenberg_marquardt(problem)
+    walk = Walk(problem, solution, 1, 2.5, 3.84, None, None)
+    low, high = brute(problem, solution.value, 2.5 * 3.84)
+    for end, sign in ((low, 1), (high, -1)):
+        assert walk.reaches(end - 0.01 * sign, 3.84) and not walk.reaches(end + 0.01 * sign, 3.84)
+
+
+class WithPrior(LeastSquaresProblem):
+    """b is 0 ± 0.001 before any data."""
+
+    def evaluate(self, z, y=None, *, want="value", cancel=None):
+        found = super().evaluate(z, y, want=want, cancel=cancel)
+        found = replace(found, value=found.value + 0.5e6 * z[1] ** 2)
+        if found.equations is None:
+            return found
+        g, H = np.array([0, 1e6 * z[1]]), np.diag([0, 1e6])
+        return replace(found, equations=replace(found.equations, prior_g=g, prior_H=H))
+
+
+def test_a_prior_that_closes_a_side_spares_its_rollouts():
+    J = np.random.default_rng(1).normal(size=(30, 1, 2))
+    asked = []
+
+    def residuals(z):
+        asked.append(z)
+        return [J @ z - 1.0]
+
+    problem = WithPrior(("a", "b"), np.zeros(2), residuals, lambda z: [J])
+    walk = Walk(problem, levenberg_marquardt(problem), 1, 1.0, 2.7, None, None)
+    assert walk.reaches(0.01, 2.7)
+    asked.clear()
+    assert walk.reaches(-0.01, 2.7) and walk.reaches(2.0, 2.7) and not asked
+    assert not walk.reaches(0.0005, 2.7) and asked
 
 
 def test_a_linear_problem_gives_the_covariance():

@@ -347,6 +347,26 @@ def test_lagged_factor_serves_neighbouring_matrices(columns, rng):
     assert 3 < max(products) <= 24 * 3
 
 
+@pytest.mark.parametrize("method", ["lagged", "automatic"])
+@pytest.mark.parametrize("columns", [4, 11])
+def test_many_columns_are_solved_together(method, columns, rng):
+    """Each to its own size; an old factor is used while few passes do, one for zeros not at all."""
+    sizes, pairs, _, _ = elastic_ball(480)
+    solver = _engine.LinearSolver(sizes, pairs, method)
+    for step, poisson in [(1 / 240, 0.3), (1 / 235, 0.3), (1 / 200, 0.49), (1 / 20, 0.49)] * 2:
+        values = elastic_ball(480, step, poisson)[2]
+        A = assemble(sizes, pairs, values)
+        rhs = rng.normal(size=(450, columns)) * np.logspace(-9, 6, columns)
+        rhs[:, 1] = 0.0
+        for transposed in (False, True):
+            assert solver.factor(values)
+            got = solver.solve(rhs, 1e-12, transposed)
+            assert got["reached"] and got["products"] <= 24
+            seen = np.arange(columns) != 1
+            left = residuals(A.T if transposed else A, got["x"][:, seen], rhs[:, seen])
+            assert left.max() < 3e-12 and not got["x"][:, 1].any()
+
+
 def test_automatic_goes_on_where_krylov_ends(rng):
     """Nearly incompressible at a large step: products run out, a factor takes over and is kept."""
     sizes, pairs, values, _ = elastic_ball(480, 1 / 4, 0.4999, contact=True)
