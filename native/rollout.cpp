@@ -179,7 +179,9 @@ void Rollout::check_velocity_stepper() const {
     if (!contact && !dynamic_cast<const Joint*>(e.get())) continue;
     const std::string name = e->name().substr(0, e->name().find('.'));  // both of a pair
     for (const Output& output : outputs_.list()) {
-      if (output.name.rfind(name + ".", 0) != 0) continue;
+      const bool found = output.name == name + ".force" || output.name == name + ".torque" ||
+                         output.name == name + ".normal_force";
+      if (!found) continue;
       refuse("outputs",
              "with the velocity stepper, forces of contacts and joints have no derivatives",
              "'" + output.name + "'", "take world.stepper: implicit");

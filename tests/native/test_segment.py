@@ -20,12 +20,16 @@ def test_derivatives_of_poses_axes_and_joint_coordinates():
     check_outputs(s, 6, _engine.Options(step=2e-3, **EXACT), active, names)
 
 
-@pytest.mark.parametrize("scene", ["tree", "hybrid", "linear"])
-def test_segments_join_to_one_motion_and_its_gradient(scene):
+@pytest.mark.parametrize(
+    ("scene", "stepper"),
+    [("tree", "implicit"), ("hybrid", "implicit"), ("linear", "implicit"),
+     ("tree", "velocity"), ("linear", "velocity")],
+)  # fmt: skip
+def test_segments_join_to_one_motion_and_its_gradient(scene, stepper):
     s = tree("free body", seed=4) if scene == "tree" else cube_on("rigid", scene)
     body = s.body_names[-1] if scene == "tree" else "cube"
     names = [f"{body}.position", f"{body}.angular_velocity"]
-    options = _engine.Options(step=1 / 400, **EXACT)
+    options = _engine.Options(step=1 / 400, stepper=stepper, **EXACT)
     active = [s.index(n) for n in ("gravity.x", f"{body}.mass")]
     more = {"options": options, "active": active, "mode": "checkpoint", "outputs": names}
     whole = _engine.rollout(s, s.values, 24, **more)
