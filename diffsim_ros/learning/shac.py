@@ -44,10 +44,10 @@ class ShacOptions:
     """
 
     environments: int = 64
-    horizon: int = 32
+    horizon: int = 16
     iterations: int = 200
     hidden: tuple[int, ...] = (64, 64)
-    gamma: float = 0.99
+    gamma: float = 0.98
     lam: float = 0.95
     actor_rate: float = 2e-3
     critic_rate: float = 1e-3

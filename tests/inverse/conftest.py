@@ -133,7 +133,7 @@ def engine():
 def options():
     return SimpleNamespace(
         record_every=2, step=H, order=2, spectral_radius=None, tolerance=1e-8,
-        max_iterations=50, max_halvings=4,
+        max_iterations=50, max_halvings=4, stepper="implicit", friction_cone="cone",
     )  # fmt: skip
 
 

@@ -98,7 +98,9 @@ def test_damaged_files_are_refused(tmp_path, changes, message):
 
 
 def test_evaluation_runs_every_episode_once():
-    config = load_environment(content(horizon=6, ends=[{"of": "hinge.rate", "above": 1.0}]))
+    hanging = {"joints": {"hinge": {"spread": 0.1}}}
+    ends = [{"of": "hinge.rate", "above": 1.0}]
+    config = load_environment(content(horizon=6, ends=ends, reset=hanging))
     push = evaluate(lambda seen: np.ones((len(seen), 1)), config, 5, seed=2)
     rest = evaluate(lambda seen: np.zeros((len(seen), 1)), config, 5, seed=2)
     assert (rest.lengths == 6).all() and (push.lengths <= 6).all()

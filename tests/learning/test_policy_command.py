@@ -50,5 +50,5 @@ def test_train_writes_a_policy_that_fits(tmp_path):
     policy = Policy.load(tmp_path / "policy.npz")
     policy.check(load_environment(short))
     found = yaml.safe_load((tmp_path / "result.yaml").read_text())
-    assert found["status"] == "trained" and found["actions"] == 64 * 32
+    assert found["status"] == "trained" and found["actions"] == 64 * 16
     assert np.isfinite(found["best_return"]) and policy.digest == found["digest"]

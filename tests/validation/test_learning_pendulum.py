@@ -6,11 +6,11 @@ import pytest
 pytest.importorskip("diffsim_ros._engine", reason="the engine is not built")
 
 from diffsim_ros.learning import Batch
-from validation.learning_pendulum import WEAK, environment, height, study
+from validation.learning_pendulum import STRENGTH, STRETCH, environment, height, study
 
 
 @pytest.mark.parametrize("n", [1, 4])
-def test_upright_links_have_the_largest_height_and_cannot_be_held_out(n):
+def test_upright_links_have_the_largest_height_and_motors_hold_them_out(n):
     config = environment(n)
     engine, p = config.scene.engine, config.scene.engine.values
     names = [f"rod_{i}.position" for i in range(n)]
@@ -22,7 +22,7 @@ def test_upright_links_have_the_largest_height_and_cannot_be_held_out(n):
     assert heights(np.pi) == pytest.approx(n**2 / 2)
     assert heights(0) == pytest.approx(-(n**2) / 2)
     holding = (heights(np.pi / 2 + 1e-5) - heights(np.pi / 2 - 1e-5)) / 2e-5 * 9.81
-    assert config.actions[0].high == pytest.approx(WEAK * holding, rel=1e-6)
+    assert config.actions[0].high == pytest.approx(STRENGTH * holding, rel=1e-6)
 
 
 def test_the_return_is_the_height_over_the_last_second():
@@ -38,5 +38,5 @@ def test_a_tenth_of_the_study_learns():
     figures = study(0.1)
     (run,) = figures["pendulums"]["1"]["gradients"]["runs"]
     first, best = run["history"][0][2], run["best"]
-    assert best > first + 0.02 and run["failed_motions"] == 0
-    assert run["actions"] == figures["iterations"] * 64 * 32
+    assert best > first + 0.2 and run["failed_motions"] == 0
+    assert run["actions"] == figures["iterations"] * 64 * STRETCH
