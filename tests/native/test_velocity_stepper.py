@@ -164,6 +164,17 @@ def test_gradients_of_contact_between_two_bodies(kind):
     assert np.abs(r.contact_force).max() > 0
 
 
+@pytest.mark.parametrize("cone", ["cone", "pyramid"])
+def test_gradients_of_sliding_over_a_round_surface(cone):
+    """The tangents turn with the normal, also about it: a pyramid's forces follow them."""
+    s = _engine.Scene()
+    add_ball(s, "ball", [0.2, 0.3, np.sqrt(0.55**2 - 0.13) + 1e-4], velocity=[0.5, -0.9, 0.1])
+    s.add_contact("hill", points="ball_centre", sdf=_engine.Sphere(0.5), c_f=0.15, **LAW)
+    names = [n for n in smooth_names(s) if not n.endswith(("k_n", "k_t", "c_n"))]
+    r = check_gradients(s, 60, options(friction_cone=cone), names)
+    assert (r.modes == 2).any()  # slips
+
+
 def test_gradients_of_a_tree_whose_links_touch():
     """Feet of a chain on a floor: sticking and slipping, with a motor."""
     s = _engine.Scene()
