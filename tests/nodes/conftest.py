@@ -21,8 +21,8 @@ ROOT = Path(__file__).resolve().parents[2]
 TOSSES = ROOT / "data" / "cube_toss" / "tosses.npz"
 LIMIT = 40.0
 """Seconds that a wait may take: starting a process on a busy machine takes 10, discovery 3."""
-STALL = 0.2
-"""Seconds that this process may stand still in a test that counts: robots here send every 0.008."""
+STALL = 0.05
+"""Seconds that this process may stand still in a test that counts: a release may be as late."""
 
 
 class Stalls(threading.Thread):
