@@ -324,16 +324,7 @@ void Rollout::add_frame(double t) {
   frame.place.resize(3, n);
   int at = 0;
   Matrix3X force, place;
-  if (options_.velocity) {
-    frame.force.setZero();
-    frame.place.setZero();
-    for (const HardContact& hard : records_.back().state->hard) {
-      frame.force.col(hard.point) = hard.force;
-      frame.place.col(hard.point) = hard.place;
-    }
-  }
   for (const ContactElement* e : scene_->contacts()) {
-    if (options_.velocity) break;
     const int count = e->contact_count();
     e->forces(window(records_.size() - 1), p_, force, place);
     frame.force.middleCols(at, count) = force;

@@ -45,6 +45,13 @@ def add_box(scene, name: str, position, inset: float = 0.0, **start) -> None:
                      local=CORNERS * (np.array([HALF] * 3) - [inset, inset, 0]))  # fmt: skip
 
 
+def add_ball(scene, name: str, position, **start) -> None:
+    """A ball of 0.1 m."""
+    scene.add_rigid_body(name, mass=MASS, inertia=[0.4 * MASS * HALF**2] * 3 + [0] * 3,
+                         position=position, radius=HALF, **start)  # fmt: skip
+    scene.add_points(f"{name}_centre", bodies=[name], local=np.zeros((1, 3)), radius=HALF)
+
+
 def random_problem(rng, cone: str):
     """A body or two with up to six contacts."""
     bodies, contacts = rng.integers(1, 3), rng.integers(1, 7)
@@ -134,13 +141,7 @@ def closed_forms() -> dict:
             a = max(0.0, G * (np.sin(angle) - c_f * np.cos(angle)))
             error = np.abs(r.velocity[:, 0] @ down - a * r.time).max()
             (slides if a > 0 else stands).append(error / (G * r.time[-1]))
-    scene = _engine.Scene()
-    for k in range(10):
-        add_box(scene, f"b{k}", [0, 0, HALF * (1 + 2 * k)], inset=0.005)
-        sdf = _engine.Box([HALF] * 3) if k else _engine.Plane([0, 0, 1], 0)
-        on = {"carrier": f"b{k - 1}"} if k else {}
-        scene.add_contact(f"c{k}", points=f"b{k}_corners", sdf=sdf, c_f=0.5, **LAW, **on)
-    r = run(scene, 500, options(2e-3))
+    r = run(stack(10), 500, options(2e-3))
     loads = [r.contact_force[-1][8 * k : 8 * k + 8, 2].sum() for k in range(10)]
     right = MASS * G * np.arange(10, 0, -1)
     ratios = []
@@ -156,13 +157,22 @@ def closed_forms() -> dict:
     }  # fmt: skip
 
 
-def ball(e: float, height: float):
+def stack(count: int):
+    """Boxes on each other, on the ground."""
+    scene = _engine.Scene()
+    for k in range(count):
+        add_box(scene, f"b{k}", [0, 0, HALF * (1 + 2 * k)], inset=0.005)
+        sdf = _engine.Box([HALF] * 3) if k else _engine.Plane([0, 0, 1], 0)
+        on = {"carrier": f"b{k - 1}"} if k else {}
+        scene.add_contact(f"c{k}", points=f"b{k}_corners", sdf=sdf, c_f=0.5, **LAW, **on)
+    return scene
+
+
+def ball(e: float, height: float, **start):
     """A ball above the ground."""
     scene = _engine.Scene()
-    scene.add_rigid_body("ball", mass=MASS, inertia=[0.4 * MASS * HALF**2] * 3 + [0] * 3,
-                         position=[0, 0, HALF + height], radius=HALF)  # fmt: skip
-    scene.add_points("centre", bodies=["ball"], local=np.zeros((1, 3)), radius=HALF)
-    scene.add_contact("floor", points="centre", sdf=_engine.Plane([0, 0, 1], 0), c_f=0.3,
+    add_ball(scene, "ball", [0, 0, HALF + height], **start)
+    scene.add_contact("floor", points="ball_centre", sdf=_engine.Plane([0, 0, 1], 0), c_f=0.3,
                       restitution=e, **LAW)  # fmt: skip
     return scene
 

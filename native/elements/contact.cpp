@@ -229,6 +229,7 @@ std::string Contact::tunnelling(const Window& window, const VectorXd& p) const {
 
 void Contact::modes(const Window& window, const VectorXd& p, std::uint16_t* out) const {
   std::fill(out, out + points_->size(), std::uint16_t{0});
+  if (window.now().hard_contacts) return hard_modes(window.now(), out);
   for_each_touch(window, p, [&](const Touch& t) {
     unsigned code = t.slope.slip ? kSlip : t.stick.binds() ? kStatic : kStick;
     if (t.normal.clamped) code |= kClamped;
@@ -248,6 +249,7 @@ void Contact::forces(const Window& window, const VectorXd& p, Matrix3X& force,
   for (int i = 0; i < points_->size(); ++i) {
     point.col(i) = points_->position(i, window.now(), p);
   }
+  if (window.now().hard_contacts) return hard_forces(window.now(), force, point);
   for_each_force(window, p, [&](const Touch& t) {
     force.col(t.point) = t.f;
     point.col(t.point) -= t.radius * t.sdf.n;

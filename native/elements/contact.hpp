@@ -156,6 +156,11 @@ class Contact : public ContactElement {
   void sample(const Matrix3X& x, const VectorXd& p, std::vector<SdfSample>& out) const;
   Vector3d in_frame_of_sdf(const State& s, const Vector3d& x) const;
   template <class F>
+  void for_each_hard(const State& s, F&& f) const;
+  /// forces() and modes() where contacts are hard: nothing but those that press is written.
+  void hard_forces(const State& s, Matrix3X& force, Matrix3X& point) const;
+  void hard_modes(const State& s, std::uint16_t* out) const;
+  template <class F>
   void for_each_touch(const Window& window, const VectorXd& p, F&& f) const;
   /// And those that have ended within the step.
   template <class F>

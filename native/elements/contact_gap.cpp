@@ -62,19 +62,36 @@ void Contact::gap_slopes(const Gap& gap, const State& s, const VectorXd& p,
   }
 }
 
-void Contact::add_hard(const State& s, bool normals, VectorXd& r) const {
+template <class F>
+void Contact::for_each_hard(const State& s, F&& f) const {
   for (const HardContact& hard : s.hard) {
     const int i = hard.point - first_point();
-    if (i < 0 || i >= points_->size()) continue;
+    if (i >= 0 && i < points_->size()) f(i, hard);
+  }
+}
+
+void Contact::add_hard(const State& s, bool normals, VectorXd& r) const {
+  for_each_hard(s, [&](int i, const HardContact& hard) {
     const Vector3d f = normals ? hard.normal : hard.force;
     if (points_->node[i] >= 0) {
       add_force(*points_, i, f, hard.place - s.c.col(points_->node[i]), r);
     }
-    if (carrier_.node < 0) continue;
+    if (carrier_.node < 0) return;
     const Vector3d arm = hard.place - s.c.col(carrier_.node);
     r.segment<3>(carrier_.dof) += f;
     r.segment<3>(carrier_.dof + 3) += arm.cross(f);
-  }
+  });
+}
+
+void Contact::hard_forces(const State& s, Matrix3X& force, Matrix3X& point) const {
+  for_each_hard(s, [&](int i, const HardContact& hard) {
+    force.col(i) = hard.force;
+    point.col(i) = hard.place;
+  });
+}
+
+void Contact::hard_modes(const State& s, std::uint16_t* out) const {
+  for_each_hard(s, [&](int i, const HardContact& hard) { out[i] = hard.code; });
 }
 
 }  // namespace diffsim

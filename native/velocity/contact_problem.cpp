@@ -2,18 +2,23 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+
+#include "../parameters.hpp"
 
 namespace diffsim {
 namespace {
 
 constexpr int kNewtonSteps = 25, kSmoothing = 4, kFirstSweeps = 10, kGuessSweeps = 2,
               kMoreSweeps = 50;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLeastShare = 1e-2;  // of a Newton step
 constexpr double kTolerance = 1e-11;  // of velocities, of their largest
 
 }  // namespace
+
+Vector3d ContactProblem::velocity(int i) const {
+  return W.middleRows<3>(3 * i) * lambda + c0.segment<3>(3 * i) +
+         contacts[i].compliance * lambda.segment<3>(3 * i);
+}
 
 double ContactProblem::scale(int i) const {
   return std::max(W(3 * i + 1, 3 * i + 1), W(3 * i + 2, 3 * i + 2)) + contacts[i].compliance;
@@ -52,8 +57,7 @@ void ContactProblem::set_modes() {
   for (int i = 0; i < static_cast<int>(contacts.size()); ++i) {
     Contact& own = contacts[i];
     const int n = 3 * i;
-    const Vector3d c =
-        W.middleRows<3>(n) * lambda + c0.segment<3>(n) + own.compliance * lambda.segment<3>(n);
+    const Vector3d c = velocity(i);
     own.side[0] = own.side[1] = 0;
     own.mode = Mode::open;
     if (!(lambda[n] - (c[0] - own.bound) / (W(n, n) + own.compliance) > 0)) continue;
@@ -75,12 +79,13 @@ void ContactProblem::set_modes() {
 
 double ContactProblem::residual() const {
   double worst = 0;
+  VectorXd at = lambda;
   for (int i = 0; i < static_cast<int>(contacts.size()); ++i) {
-    VectorXd at = lambda;
     relax(i, at);
     for (int k = 3 * i; k < 3 * i + 3; ++k) {
       worst = std::max(worst, std::abs(at[k] - lambda[k]) * (W(k, k) + contacts[i].compliance));
     }
+    at.segment<3>(3 * i) = lambda.segment<3>(3 * i);
   }
   return worst;
 }
@@ -88,104 +93,99 @@ double ContactProblem::residual() const {
 ContactProblem::Law ContactProblem::law(int i) const {
   const Contact& own = contacts[i];
   const int n = 3 * i;
-  Law law{Matrix3d::Zero(), Matrix3d::Zero(), Vector3d::Zero(), Vector3d::Zero()};
+  const Vector3d l = lambda.segment<3>(n);
+  Law law{l, Matrix3d::Zero(), Matrix3d::Zero(), Vector3d::Zero(), Vector3d::Zero()};
   if (own.mode == Mode::open) {
     law.by_lambda.setIdentity();
     return law;
   }
+  const Vector3d c = velocity(i);
+  law.value[0] = c[0] - own.bound;
   law.by_c(0, 0) = 1;
   law.by_lambda(0, 0) = own.compliance;
   law.by_bound[0] = -1;
   if (cone == FrictionCone::pyramid || own.mode == Mode::stick) {
-    for (int k = 0; k < 2; ++k) {
-      if (own.side[k] == 0) {
-        law.by_c(1 + k, 1 + k) = 1;
-        law.by_lambda(1 + k, 1 + k) = own.compliance;
+    for (int k = 1; k < 3; ++k) {
+      const int side = own.side[k - 1];
+      if (side == 0) {
+        law.value[k] = c[k];
+        law.by_c(k, k) = 1;
+        law.by_lambda(k, k) = own.compliance;
       } else {
-        law.by_lambda(1 + k, 1 + k) = 1;
-        law.by_lambda(1 + k, 0) = -own.side[k] * own.mu;
-        law.by_mu[1 + k] = -own.side[k] * lambda[n];
+        law.value[k] = l[k] - side * own.mu * l[0];
+        law.by_lambda(k, k) = 1;
+        law.by_lambda(k, 0) = -side * own.mu;
+        law.by_mu[k] = -side * l[0];
       }
     }
     return law;
   }
   // lambda_t = mu lambda_n d, d = s/|s|, s = lambda_t - c_t/scale.
-  const Eigen::Vector2d c = W.middleRows<2>(n + 1) * lambda + c0.segment<2>(n + 1) +
-                            own.compliance * lambda.segment<2>(n + 1);
-  const Eigen::Vector2d s = lambda.segment<2>(n + 1) - c / scale(i);
+  const Eigen::Vector2d s = l.tail<2>() - c.tail<2>() / scale(i);
   const double size = s.norm();
   Eigen::Vector2d d = Eigen::Vector2d::Zero();
   Eigen::Matrix2d turn = Eigen::Matrix2d::Zero();
   if (size > 0) {
     d = s / size;
-    turn = own.mu * lambda[n] / size * (Eigen::Matrix2d::Identity() - d * d.transpose());
+    turn = own.mu * l[0] / size * (Eigen::Matrix2d::Identity() - d * d.transpose());
   }
   const double own_part = 1 - own.compliance / scale(i);
+  law.value.tail<2>() -= own.mu * l[0] * d;
   law.by_lambda.block<2, 2>(1, 1) = Eigen::Matrix2d::Identity() - own_part * turn;
   law.by_lambda.block<2, 1>(1, 0) = -own.mu * d;
   law.by_c.block<2, 2>(1, 1) = turn / scale(i);
-  law.by_mu.tail<2>() = -lambda[n] * d;
+  law.by_mu.tail<2>() = -l[0] * d;
   return law;
 }
 
+MatrixXd ContactProblem::slopes(const std::vector<int>& of, const std::vector<Law>& laws) const {
+  const auto size = static_cast<Eigen::Index>(3 * of.size());
+  MatrixXd C(size, size);
+  for (std::size_t a = 0; a < of.size(); ++a) {
+    const auto at = static_cast<Eigen::Index>(3 * a);
+    for (std::size_t b = 0; b < of.size(); ++b) {
+      C.block<3, 3>(at, static_cast<Eigen::Index>(3 * b)) =
+          laws[a].by_c * W.block<3, 3>(3 * of[a], 3 * of[b]);
+    }
+    C.block<3, 3>(at, at) += laws[a].by_lambda;
+  }
+  return C;
+}
+
+bool ContactProblem::correct(bool damped, double last) {
+  std::vector<int> active;
+  std::vector<Law> laws;
+  for (int i = 0; i < static_cast<int>(contacts.size()); ++i) {
+    if (contacts[i].mode == Mode::open) {
+      lambda.segment<3>(3 * i).setZero();
+    } else {
+      active.push_back(i);
+    }
+  }
+  if (active.empty()) return true;
+  VectorXd f(static_cast<Eigen::Index>(3 * active.size()));
+  for (std::size_t a = 0; a < active.size(); ++a) {
+    laws.push_back(law(active[a]));
+    f.segment<3>(static_cast<Eigen::Index>(3 * a)) = laws[a].value;
+  }
+  const VectorXd d = slopes(active, laws).partialPivLu().solve(f), start = lambda;
+  if (!d.allFinite()) return false;
+  for (double share = 1;; share /= 2) {
+    for (std::size_t a = 0; a < active.size(); ++a) {
+      lambda.segment<3>(3 * active[a]) =
+          start.segment<3>(3 * active[a]) - share * d.segment<3>(static_cast<Eigen::Index>(3 * a));
+    }
+    if (!damped || share < kLeastShare || residual() < last) return true;
+  }
+}
+
 bool ContactProblem::newton(double tolerance, bool damped) {
-  const int count = static_cast<int>(contacts.size());
   bool solved = false;
   VectorXd solution;
   double solved_residual = 0, last = kInfinity;
   for (int step = 0; step < kNewtonSteps; ++step) {
     set_modes();
-    std::vector<int> active;
-    for (int i = 0; i < count; ++i) {
-      if (contacts[i].mode != Mode::open)
-        active.push_back(i);
-      else
-        lambda.segment<3>(3 * i).setZero();
-    }
-    const auto size = static_cast<Eigen::Index>(3 * active.size());
-    if (size > 0) {
-      MatrixXd C(size, size);
-      VectorXd f(size);
-      for (std::size_t a = 0; a < active.size(); ++a) {
-        const int i = active[a], n = 3 * i;
-        const Law own = law(i);
-        const Contact& contact = contacts[i];
-        const Vector3d c = W.middleRows<3>(n) * lambda + c0.segment<3>(n);
-        const auto at = static_cast<Eigen::Index>(3 * a);
-        for (std::size_t b = 0; b < active.size(); ++b) {
-          C.block<3, 3>(at, static_cast<Eigen::Index>(3 * b)) =
-              own.by_c * W.block<3, 3>(n, 3 * active[b]);
-        }
-        C.block<3, 3>(at, at) += own.by_lambda;
-        Vector3d r;
-        r[0] = c[0] - contact.bound + contact.compliance * lambda[n];
-        if (cone == FrictionCone::cone && contact.mode == Mode::slip) {
-          const Eigen::Vector2d s =
-              lambda.segment<2>(n + 1) -
-              (c.tail<2>() + contact.compliance * lambda.segment<2>(n + 1)) / scale(i);
-          const double size = s.norm();
-          r.tail<2>() = lambda.segment<2>(n + 1);
-          if (size > 0) r.tail<2>() -= contact.mu * lambda[n] / size * s;
-        } else {
-          for (int k = 0; k < 2; ++k) {
-            r[1 + k] = contact.side[k] == 0
-                           ? c[1 + k] + contact.compliance * lambda[n + 1 + k]
-                           : lambda[n + 1 + k] - contact.side[k] * contact.mu * lambda[n];
-          }
-        }
-        f.segment<3>(at) = r;
-      }
-      const VectorXd d = C.partialPivLu().solve(f);
-      if (!d.allFinite()) return false;
-      const VectorXd start = lambda;
-      for (double share = 1;; share /= 2) {
-        for (std::size_t a = 0; a < active.size(); ++a) {
-          lambda.segment<3>(3 * active[a]) = start.segment<3>(3 * active[a]) -
-                                             share * d.segment<3>(static_cast<Eigen::Index>(3 * a));
-        }
-        if (!damped || solved || share < kLeastShare || residual() < last) break;
-      }
-    }
+    if (!correct(damped && !solved, last)) return false;
     // Once more: sliding directions of slow contacts feel the last digits.
     const double reached = residual();
     if (solved && reached <= tolerance) {
@@ -243,16 +243,15 @@ bool ContactProblem::solve(int sweeps) {
 }
 
 void ContactProblem::gradient(const VectorXd& lambda_bar, MatrixXd& W_bar, VectorXd& c0_bar) const {
-  MatrixXd C(W.rows(), W.cols());
+  std::vector<int> all;
   std::vector<Law> laws;
   for (int i = 0; i < static_cast<int>(contacts.size()); ++i) {
+    all.push_back(i);
     laws.push_back(law(i));
-    C.middleRows<3>(3 * i) = laws.back().by_c * W.middleRows<3>(3 * i);
-    C.block<3, 3>(3 * i, 3 * i) += laws.back().by_lambda;
   }
-  const VectorXd y = C.transpose().partialPivLu().solve(lambda_bar);
+  const VectorXd y = slopes(all, laws).transpose().partialPivLu().solve(lambda_bar);
   c0_bar.resize(c0.size());
-  for (int i = 0; i < static_cast<int>(contacts.size()); ++i) {
+  for (const int i : all) {
     c0_bar.segment<3>(3 * i) = -laws[i].by_c.transpose() * y.segment<3>(3 * i);
   }
   W_bar = c0_bar * lambda.transpose();

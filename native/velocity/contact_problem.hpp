@@ -44,13 +44,16 @@ class ContactProblem {
   /// Largest violation of the laws above, as a velocity [m/s].
   double residual() const;
 
-  /// Derivative of contact i's law at the solution:
+  /// Contact i's law on its branch, 0 at the solution, and its derivatives:
   /// by_c dc_i + by_lambda dlambda_i + by_bound db_i + by_mu dmu_i = 0.
   struct Law {
+    Vector3d value;
     Matrix3d by_c, by_lambda;
     Vector3d by_bound, by_mu;
   };
   Law law(int i) const;
+  /// The laws of some contacts by the impulses of the same.
+  MatrixXd slopes(const std::vector<int>& of, const std::vector<Law>& laws) const;
 
   /// Derivatives by W and c_0 at the solution, from those by lambda: the implicit function theorem.
   void gradient(const VectorXd& lambda_bar, MatrixXd& W_bar, VectorXd& c0_bar) const;
@@ -63,11 +66,15 @@ class ContactProblem {
  private:
   struct Backward;
   void relax(int i, VectorXd& at) const;
+  /// A Newton step on the present branches, shorter where `damped` and the residual is not below
+  /// `last`; false where there is none.
+  bool correct(bool damped, double last);
   bool newton(double tolerance, bool damped);
   /// From lambda, which stays where that fails.
   bool try_newton(double tolerance);
   void set_modes();
-  double scale(int i) const;  // of tangent directions
+  Vector3d velocity(int i) const;  // c_i, with what the compliance adds
+  double scale(int i) const;       // of tangent directions
 };
 
 }  // namespace diffsim

@@ -61,21 +61,16 @@ void VelocityStepper::add_load(const Touch& touch, const Vector3d& f, const Stat
 
 void VelocityStepper::add_relative(int node, double sign, const Vector3d& x, const Vector3d& x_c,
                                    MatrixXd& at_x, MatrixXd& turn, MatrixXd& dw) const {
-  if (node < 0) return;
   const Vector3d arm = x - at_.origin(), arm_c = x_c - at_.origin();
   const Vector6 V = at_.twist_of(node);
-  for (int k = model_->step_of(node); k >= 0; k = model_->steps()[k].parent) {
-    const Multibody::Step& step = model_->steps()[k];
-    const Vector6 beyond = V - at_.twist(k);
-    for (int i = 0; i < step.columns; ++i) {
-      const Vector6 S = at_.axes(k).col(i), dV = cross(S, beyond);
-      const Vector3d w = S.head<3>(), dw_angular = dV.head<3>();
-      const int at = model_->place_of(step.dof + i);
-      at_x.col(at) += sign * (S.tail<3>() + w.cross(arm));
-      turn.col(at) += w;
-      dw.col(at) += sign * (dV.tail<3>() + dw_angular.cross(arm_c));
-    }
-  }
+  at_.each_axis_of(node, [&](int dof, const Vector6& S, int k) {
+    const Vector6 dV = cross(S, V - at_.twist(k));
+    const Vector3d w = S.head<3>(), dw_angular = dV.head<3>();
+    const int at = model_->place_of(dof);
+    at_x.col(at) += sign * (S.tail<3>() + w.cross(arm));
+    turn.col(at) += w;
+    dw.col(at) += sign * (dV.tail<3>() + dw_angular.cross(arm_c));
+  });
 }
 
 // At the rates of the last at_.move().
@@ -207,13 +202,9 @@ void VelocityStepper::add_rows_after(int index, const State& prev, const VectorX
 
 void VelocityStepper::add_moment(int node, const Vector3d& moment, int column,
                                  MatrixXd& load) const {
-  if (node < 0) return;
-  for (int k = model_->step_of(node); k >= 0; k = model_->steps()[k].parent) {
-    const Multibody::Step& step = model_->steps()[k];
-    for (int i = 0; i < step.columns; ++i) {
-      load(model_->place_of(step.dof + i), column) += at_.axes(k).col(i).head<3>().dot(moment);
-    }
-  }
+  at_.each_axis_of(node, [&](int dof, const Vector6& S, int) {
+    load(model_->place_of(dof), column) += S.head<3>().dot(moment);
+  });
 }
 
 void VelocityStepper::eliminate(int index, PressedRows& pressed, Slopes& to) {
@@ -224,25 +215,21 @@ void VelocityStepper::eliminate(int index, PressedRows& pressed, Slopes& to) {
   island.factor.solveInPlace(pressed.load);
   to.p += pressed.load;
   const auto n = to.q.rows(), rows = pressed.q.rows(), parameters = to.p.cols();
-  MatrixXd C(rows, rows), H(n, rows), J(rows, n);
+  MatrixXd H(n, rows), J(rows, n);
+  std::vector<ContactProblem::Law> laws;
   for (std::size_t a = 0; a < pressed.touches.size(); ++a) {
     const auto at = static_cast<Eigen::Index>(3 * a);
     const int i = pressed.touches[a];
-    const ContactProblem::Law law = problem.law(i);
-    for (std::size_t b = 0; b < pressed.touches.size(); ++b) {
-      C.block<3, 3>(at, static_cast<Eigen::Index>(3 * b)) =
-          law.by_c * problem.W.block<3, 3>(3 * i, 3 * pressed.touches[b]);
-    }
-    C.block<3, 3>(at, at) += law.by_lambda;
+    laws.push_back(problem.law(i));
     H.middleCols<3>(at) = island.H.middleCols<3>(3 * i);
-    J.middleRows<3>(at) = law.by_c * island.J.middleRows<3>(3 * i);
+    J.middleRows<3>(at) = laws[a].by_c * island.J.middleRows<3>(3 * i);
   }
   island.factor.matrixU().solveInPlace(H);
   MatrixXd impulse(rows, 2 * n + parameters);
   impulse.leftCols(n) = pressed.q + J * to.q;
   impulse.middleCols(n, n) = pressed.u + J * to.u;
   impulse.rightCols(parameters) = pressed.p + J * to.p;
-  impulse = C.partialPivLu().solve(impulse).eval();
+  impulse = problem.slopes(pressed.touches, laws).partialPivLu().solve(impulse).eval();
   to.q.noalias() -= H * impulse.leftCols(n);
   to.u.noalias() -= H * impulse.middleCols(n, n);
   to.p.noalias() -= H * impulse.rightCols(parameters);

@@ -358,10 +358,7 @@ void MultibodyState::add_force(int dof, double value, Eigen::Ref<VectorXd> rows)
   Vector6 own = Vector6::Zero();
   own[dof - n.dof] = value;
   const Vector6 W = wrench(own, arm_[node]);
-  for (int k = model_->step_of(node); k >= 0; k = model_->steps()[k].parent) {
-    const Multibody::Step& step = model_->steps()[k];
-    for (int i = 0; i < step.columns; ++i) rows[step.dof + i] += S_[k].col(i).dot(W);
-  }
+  each_axis_of(node, [&](int at, const Vector6& S, int) { rows[at] += S.dot(W); });
 }
 
 void MultibodyState::inertia_columns(const VectorXd& udot, ParameterColumns& columns) const {
@@ -370,10 +367,7 @@ void MultibodyState::inertia_columns(const VectorXd& udot, ParameterColumns& col
   const auto add = [&](int column, const RigidInertia& I, int step) {
     const Vector6 W = times(I, A_[step]) + cross_force(V_[step], times(I, V_[step]));
     rows.setZero();
-    for (int k = step; k >= 0; k = model_->steps()[k].parent) {
-      const Multibody::Step& at = model_->steps()[k];
-      for (int i = 0; i < at.columns; ++i) rows[at.dof + i] += S_[k].col(i).dot(W);
-    }
+    each_axis(step, [&](int at, const Vector6& S, int) { rows[at] += S.dot(W); });
     columns.add(column, rows);
   };
   for (std::size_t b = 0; b < inertia_.size(); ++b) {

@@ -51,6 +51,10 @@ class Multibody {
   /// Step that moves a node, -1: none.
   int step_of(int node) const { return step_of_[node]; }
   int node_of(int dof) const { return node_of_[dof]; }
+  /// Whether forces move it: neither the world, nor fixed to it, nor driven.
+  bool moves(int node) const {
+    return node >= 0 && step_of_[node] >= 0 && !steps_[step_of_[node]].driven;
+  }
   int island_of(int dof) const { return island_of_[dof]; }
   int place_of(int dof) const { return place_of_[dof]; }  // in its island
   /// Of a body by the scene's own values [1/kg]: a scale that no parameter moves. 0: of none.
@@ -103,6 +107,20 @@ class MultibodyState {
   void add_wrenches(const VectorXd& r, VectorXd& rows) const;
   /// The same of one number of r alone.
   void add_force(int dof, double value, Eigen::Ref<VectorXd> rows) const;
+
+  /// f(dof, screw axis, step) of every axis behind which step k is, its own first.
+  template <class F>
+  void each_axis(int k, F&& f) const {
+    for (; k >= 0; k = model_->steps()[k].parent) {
+      const Multibody::Step& step = model_->steps()[k];
+      for (int i = 0; i < step.columns; ++i) f(step.dof + i, Vector6(S_[k].col(i)), k);
+    }
+  }
+  /// The same of those that move a node; -1: the world.
+  template <class F>
+  void each_axis_of(int node, F&& f) const {
+    if (node >= 0) each_axis(model_->step_of(node), f);
+  }
 
   const Multibody& model() const { return *model_; }
   const Vector3d& origin() const { return origin_; }

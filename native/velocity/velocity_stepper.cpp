@@ -30,8 +30,9 @@ void independent_rates(const std::vector<Node>& nodes, const State& s, VectorXd&
     if (n.dependent) continue;
     if (n.has_place()) u.segment<3>(n.dof) = s.v.col(static_cast<Eigen::Index>(i));
     if (n.turns()) u.segment<3>(n.turn()) = s.w[n.frame];
-    if (n.kind == NodeKind::coordinates)
+    if (n.kind == NodeKind::coordinates) {
       u.segment(n.dof, n.count) = s.qdot.segment(n.first, n.count);
+    }
   }
 }
 
@@ -136,16 +137,11 @@ void VelocityStepper::clear_driven(const Multibody& model, int index, MatrixXd& 
 }
 
 void VelocityStepper::add_axes(int node, double sign, const Vector3d& x, MatrixXd& J) const {
-  if (node < 0) return;
   const Vector3d arm = x - at_.origin();
-  for (int k = model_->step_of(node); k >= 0; k = model_->steps()[k].parent) {
-    const Multibody::Step& step = model_->steps()[k];
-    for (int i = 0; i < step.columns; ++i) {
-      const Vector6 S = at_.axes(k).col(i);
-      const Vector3d turn = S.head<3>();
-      J.col(model_->place_of(step.dof + i)) += sign * (S.tail<3>() + turn.cross(arm));
-    }
-  }
+  at_.each_axis_of(node, [&](int dof, const Vector6& S, int) {
+    const Vector3d turn = S.head<3>();
+    J.col(model_->place_of(dof)) += sign * (S.tail<3>() + turn.cross(arm));
+  });
 }
 
 void VelocityStepper::find_touches(const State& prev, double h, const VectorXd& p) {
@@ -156,8 +152,8 @@ void VelocityStepper::find_touches(const State& prev, double h, const VectorXd& 
     e->gaps(prev, p, fall, 2 * h, gaps_);
     const int bounce = e->restitution_parameter();
     for (const Gap& gap : gaps_) {
-      const int node = gap.node >= 0 && model_->step_of(gap.node) >= 0 ? gap.node : gap.carrier;
-      if (node < 0 || model_->step_of(node) < 0) continue;
+      const int node = model_->moves(gap.node) ? gap.node : gap.carrier;
+      if (!model_->moves(node)) continue;  // no force could part the two
       const int index = model_->island_of(model_->steps()[model_->step_of(node)].dof);
       Island& island = islands_[index];
       Touch touch{gap,
@@ -238,14 +234,8 @@ void VelocityStepper::modes(const Window& window, const VectorXd& p,
   for (const auto& e : scene_->elements()) {
     const int count = e->mode_count();
     if (count == 0) continue;
-    if (const auto* contact = dynamic_cast<const ContactElement*>(e.get())) {
-      for (const HardContact& hard : window.now().hard) {
-        const int point = hard.point - contact->first_point();
-        if (point >= 0 && point < count) at[point] = hard.code;
-      }
-    } else {
-      e->modes(start, p, at);
-    }
+    const bool contact = dynamic_cast<const ContactElement*>(e.get());
+    e->modes(contact ? window : start, p, at);
     at += count;
   }
 }

@@ -7,15 +7,17 @@ from diffsim_ros import _engine
 from diffsim_ros.rotation import quat_exp
 from tests.native.gradients import check_gradients
 from tests.native.reduced import add_link, join, smooth_names, tree
-from validation.hard_contact import random_problem
-
-G = 9.81
-CORNERS = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1).T.astype(float)
-LAW = {"k_n": 1e4, "k_t": 10.0}  # of the implicit stepper; unused here
-
-
-def options(step=1e-3, **more):
-    return _engine.Options(step=step, stepper="velocity", record_modes=True, **more)
+from validation.hard_contact import (
+    LAW,
+    G,
+    add_ball,
+    add_box,
+    ball,
+    incline,
+    options,
+    random_problem,
+    stack,
+)
 
 
 def run(s, steps, step=1e-3, **more):
@@ -25,71 +27,32 @@ def run(s, steps, step=1e-3, **more):
     return r
 
 
-def add_box(s, name, position, half=0.05, mass=0.4, inset=0.0, **start):
-    moment = mass * (2 * half) ** 2 / 6
-    s.add_rigid_body(name, mass=mass, inertia=[moment] * 3 + [0] * 3, radius=half,
-                     position=position, **start)  # fmt: skip
-    s.add_points(
-        f"{name}_corners", bodies=[name] * 8, local=half * CORNERS - [[inset, inset, 0]] * CORNERS
-    )
-
-
-def add_ball(s, name, position, radius=0.05, mass=0.4, **start):
-    s.add_rigid_body(name, mass=mass, inertia=[0.4 * mass * radius**2] * 3 + [0] * 3,
-                     position=position, radius=radius, **start)  # fmt: skip
-    s.add_points(f"{name}_centre", bodies=[name], local=np.zeros((1, 3)), radius=radius)
-
-
-def incline(angle, c_f, **start):
-    """A box at rest on a plane inclined about y."""
-    s = _engine.Scene()
-    turn = quat_exp(np.array([0, angle, 0]))
-    n = np.array([np.sin(angle), 0, np.cos(angle)])
-    add_box(s, "box", 0.05 * n, orientation=turn, **start)
-    s.add_contact("floor", points="box_corners", sdf=_engine.Plane(list(n), 0), c_f=c_f, **LAW)
-    return s
-
-
 @pytest.mark.parametrize("cone", ["cone", "pyramid"])
 @pytest.mark.parametrize("step", [1e-3, 1e-2])
 def test_a_block_on_an_incline_slides_as_coulomb_says_or_stands(step, cone):
     """a = g (sin - c_f cos) down the slope, exactly, in every step."""
     angle = 0.4
-    down = np.array([np.cos(angle), 0, -np.sin(angle)])
-    r = run(incline(angle, 0.2), 50, step, friction_cone=cone)
+    scene, down = incline(angle, 0.2)
+    r = run(scene, 50, step, friction_cone=cone)
     a = G * (np.sin(angle) - 0.2 * np.cos(angle))
     np.testing.assert_allclose(r.velocity[:, 0] @ down, a * r.time, rtol=1e-6, atol=1e-8)
-    r = run(incline(angle, 0.5), 50, step, friction_cone=cone)
+    r = run(incline(angle, 0.5)[0], 50, step, friction_cone=cone)
     assert np.abs(r.velocity).max() <= 1e-7 * G * step
     force = r.contact_force[-1].sum(0)
     np.testing.assert_allclose(force, [0, 0, 0.4 * G], atol=1e-6)
 
 
 def test_a_stack_of_ten_stands_and_each_carries_what_is_above():
-    s = _engine.Scene()
-    for k in range(10):
-        add_box(s, f"b{k}", [0, 0, 0.05 + 0.1 * k], inset=0.005)
-        below = {"carrier": f"b{k - 1}"} if k else {}
-        sdf = _engine.Box([0.05, 0.05, 0.05]) if k else _engine.Plane([0, 0, 1], 0)
-        s.add_contact(f"c{k}", points=f"b{k}_corners", sdf=sdf, c_f=0.5, **LAW, **below)
-    r = run(s, 100, 2e-3)
+    r = run(stack(10), 100, 2e-3)
     assert np.abs(r.velocity).max() <= 1e-7
     for k in range(10):
         carried = r.contact_force[-1][8 * k : 8 * k + 8].sum(0)
         np.testing.assert_allclose(carried, [0, 0, 0.4 * G * (10 - k)], rtol=1e-6, atol=1e-6)
 
 
-def bouncing(restitution, height=0.3, **start):
-    s = _engine.Scene()
-    add_ball(s, "ball", [0, 0, 0.05 + height], **start)
-    s.add_contact("floor", points="ball_centre", sdf=_engine.Plane([0, 0, 1], 0), c_f=0.3,
-                  restitution=restitution, **LAW)  # fmt: skip
-    return s
-
-
 @pytest.mark.parametrize("e", [0.0, 0.5, 0.9, 1.0])
 def test_an_impact_leaves_with_its_restitution(e):
-    r = run(bouncing(e), 400)
+    r = run(ball(e, 0.3), 400)
     v = r.velocity[:, 0, 2]
     i = int(np.flatnonzero((v[:-1] < -0.5) & (v[1:] > v[:-1] + 0.1))[0])
     # without restitution it first comes down to the floor within the step
@@ -100,7 +63,7 @@ def test_an_impact_leaves_with_its_restitution(e):
 def test_heights_of_bounces_fall_by_the_square_of_restitution():
     errors = []
     for step in (2e-3, 1e-3, 5e-4):
-        r = run(bouncing(0.8, height=0.5), round(1.4 / step), step)
+        r = run(ball(0.8, height=0.5), round(1.4 / step), step)
         z = r.position[:, 0, 2] - 0.05
         tops = z[1:-1][(z[1:-1] > z[:-2]) & (z[1:-1] >= z[2:])]
         errors.append(abs(tops[0] - 0.64 * 0.5) + abs(tops[1] - 0.64**2 * 0.5))
@@ -108,7 +71,7 @@ def test_heights_of_bounces_fall_by_the_square_of_restitution():
 
 
 def test_a_sliding_ball_comes_to_roll_at_five_sevenths():
-    r = run(bouncing(0.0, height=0.0, velocity=[1.0, 0, 0]), 1000)
+    r = run(ball(0.0, height=0.0, velocity=[1.0, 0, 0]), 1000)
     assert r.velocity[-1, 0, 0] == pytest.approx(5 / 7, rel=1e-3)
     assert r.angular_velocity[-1, 0, 1] * 0.05 == pytest.approx(r.velocity[-1, 0, 0], rel=1e-6)
 
@@ -130,7 +93,7 @@ def test_smooth_motion_converges_with_order_one_to_the_implicit_one(base):
 def test_gradients_of_a_tree(base):
     s = tree(base)
     names = smooth_names(s, ("anchor", "axis", "position", "stiffness_limit"))
-    check_gradients(s, 30, options(), names)
+    check_gradients(s, 30, options(1e-3), names)
 
 
 @pytest.mark.parametrize("cone", ["cone", "pyramid"])
@@ -143,7 +106,7 @@ def test_gradients_of_a_thrown_box(cone, restitution):
     s.add_contact("floor", points="box_corners", sdf=_engine.Plane([0.1, 0, 1], 0), c_f=0.3,
                   restitution=restitution, **LAW)  # fmt: skip
     names = [n for n in smooth_names(s) if not n.endswith(("k_n", "k_t", "c_n"))]
-    r = check_gradients(s, 60, options(friction_cone=cone), names)
+    r = check_gradients(s, 60, options(1e-3, friction_cone=cone), names)
     assert len(np.unique(r.modes)) > 1
 
 
@@ -160,7 +123,7 @@ def test_gradients_of_contact_between_two_bodies(kind):
     s.add_contact("hit", points="ball_centre", sdf=sdf, carrier="b", c_f=0.4, restitution=0.3,
                   **LAW)  # fmt: skip
     skip = ("anchor", "axis", "j.position", "k_n", "k_t", "c_n")
-    r = check_gradients(s, 60, options(), smooth_names(s, skip))
+    r = check_gradients(s, 60, options(1e-3), smooth_names(s, skip))
     assert np.abs(r.contact_force).max() > 0
 
 
@@ -171,7 +134,7 @@ def test_gradients_of_sliding_over_a_round_surface(cone):
     add_ball(s, "ball", [0.2, 0.3, np.sqrt(0.55**2 - 0.13) + 1e-4], velocity=[0.5, -0.9, 0.1])
     s.add_contact("hill", points="ball_centre", sdf=_engine.Sphere(0.5), c_f=0.15, **LAW)
     names = [n for n in smooth_names(s) if not n.endswith(("k_n", "k_t", "c_n"))]
-    r = check_gradients(s, 60, options(friction_cone=cone), names)
+    r = check_gradients(s, 60, options(1e-3, friction_cone=cone), names)
     assert (r.modes == 2).any()  # slips
 
 
@@ -190,7 +153,7 @@ def test_gradients_of_a_tree_whose_links_touch():
         s.add_motor(f"m{k}", joint=f"hip{k}", keys=[0.2, -0.1], interval=0.1, stiffness=3.0,
                     damping=0.05)  # fmt: skip
     skip = ("anchor", "axis", "hip0.position", "hip1.position", "k_n", "k_t", "c_n")
-    r = check_gradients(s, 80, options(), smooth_names(s, skip))
+    r = check_gradients(s, 80, options(1e-3), smooth_names(s, skip))
     assert len(np.unique(r.modes)) >= 2
 
 
@@ -202,13 +165,13 @@ def test_gradients_of_a_plate_that_moves():
     s.add_contact("on", points="box_corners", sdf=_engine.Plane([0, 0, 1], 0), carrier="plate",
                   c_f=0.5, **LAW)  # fmt: skip
     names = [n for n in smooth_names(s) if not n.endswith(("k_n", "k_t", "c_n"))]
-    check_gradients(s, 60, options(), names)
+    check_gradients(s, 60, options(1e-3), names)
 
 
 def test_outputs_report_hard_contacts():
     """Force, torque and normal force of a block that slides; the pull on a weld."""
     angle = 0.4
-    s = incline(angle, 0.2)
+    s, _ = incline(angle, 0.2)
     r = run(s, 20, outputs=["floor.force", "floor.normal_force", "floor.torque"])
     n = np.array([np.sin(angle), 0, np.cos(angle)])
     normal, force = r.outputs["floor.normal_force"][-1], r.outputs["floor.force"][-1]
@@ -221,11 +184,11 @@ def test_outputs_report_hard_contacts():
 
 @pytest.mark.parametrize("record_every", [1, 7, 100])
 def test_fewer_checkpoints_give_the_same_bits(record_every):
-    s = bouncing(0.5, height=0.02, velocity=[1.0, 0, 0])
+    s = ball(0.5, height=0.02, velocity=[1.0, 0, 0])
     active = [s.index("ball.position.z"), s.index("floor.c_f"), s.index("ball.velocity.x")]
     found = []
     for every in (1, 2, 9, 1000):
-        how = options(record_every=record_every, checkpoint_every=every)
+        how = options(1e-3, record_every=record_every, checkpoint_every=every)
         for threads in (1, 2):
             r = _engine.rollout(s, s.values, 200, how, active=active, mode="checkpoint",
                                 threads=threads)  # fmt: skip
@@ -236,8 +199,20 @@ def test_fewer_checkpoints_give_the_same_bits(record_every):
     assert all(np.array_equal(one, found[0]) for one in found)
 
 
+def test_what_is_driven_alone_has_no_contact():
+    """No force parts a driven body from the ground: its points are left out, not divided by 0."""
+    s = ball(0.0, 0.0)
+    s.add_kinematic_body("tool", interval=0.1, radius=0.1, position=[[1, 0, 0.02], [1, 0, -0.02]])
+    s.add_points("tip", bodies=["tool"], local=np.zeros((1, 3)), radius=0.03)
+    s.add_contact("press", points="tip", sdf=_engine.Plane([0, 0, 1], 0), c_f=0.3, **LAW)
+    r = run(s, 50)
+    assert np.isfinite(r.position).all()
+    assert r.contact_force[-1][1] == pytest.approx(0, abs=0)
+    assert r.position[-1, 0, 2] == pytest.approx(0.05, abs=1e-9)
+
+
 def test_same_bits_again_and_by_threads():
-    s = bouncing(0.5)
+    s = ball(0.5, 0.3)
     one, two = run(s, 300), run(s, 300)
     assert np.array_equal(one.position, two.position)
     a = run(s, 100, active=[0, 1, 2], mode="sensitivity")
@@ -247,7 +222,7 @@ def test_same_bits_again_and_by_threads():
 
 def refused(match, s, **more):
     with pytest.raises(ValueError, match=match):
-        _engine.rollout(s, s.values, 1, options(), **more)
+        _engine.rollout(s, s.values, 1, options(1e-3), **more)
 
 
 def test_what_it_cannot_move_is_refused_by_name():
@@ -263,7 +238,7 @@ def test_what_it_cannot_move_is_refused_by_name():
     s.add_contact("floor", points="ball_centre", sdf=_engine.Plane([0, 0, 1], 0), c_f=0.3,
                   c_roll=0.01, **LAW)  # fmt: skip
     refused("contact 'floor': c_roll", s)
-    refused("'floor.force'", bouncing(0.5), outputs=["floor.force"], active=[0], mode="store")
+    refused("'floor.force'", ball(0.5, 0.3), outputs=["floor.force"], active=[0], mode="store")
     s = tree()
     index = next(i for i, info in enumerate(s.parameters) if info.name == "hinge.position.x")
     refused("hinge.position.x", s, active=[index], mode="sensitivity")
@@ -274,7 +249,7 @@ def test_what_it_cannot_move_is_refused_by_name():
     with pytest.raises(ValueError, match=r"checkpoint_every.*velocity"):
         _engine.Options(checkpoint_every=2)
     with pytest.raises(ValueError, match="restitution"):
-        bouncing(1.2)
+        ball(1.2, 0.3)
 
 
 def test_impulses_of_random_problems_keep_the_laws():
