@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -106,16 +107,40 @@ class Batch:
     def reset(self, which: Array | None = None) -> Array:
         """Begin new episodes where `which` (B,) is True, absent: everywhere; the observation."""
         chosen = np.arange(self.count) if which is None else np.flatnonzero(which)
-        config, engine = self.config, self.config.scene.engine
+        for i in map(int, chosen):
+            drawn = {k: self._drawn(start)[0] for k, start in self.config.parameters.items()}
+            joints = {name: self._drawn(start) for name, start in self.config.joints.items()}
+            self._place(i, joints, drawn)
+        return self._begun(chosen)
+
+    def begin(
+        self, joints: Mapping[str, tuple[float, float]], parameters: Mapping[int, float]
+    ) -> Array:
+        """Begin episodes everywhere, from one start; the observation.
+
+        joints  joint -> coordinate and rate;  parameters  index -> value; both go before those of
+        the file's `reset`, whose spreads do not count here
+        """
+        config = self.config
+        own = {name: start.value for name, start in config.joints.items()}
+        values = {index: start.value[0] for index, start in config.parameters.items()}
+        for i in range(self.count):
+            self._place(i, {**own, **joints}, {**values, **parameters})
+        return self._begun(np.arange(self.count))
+
+    def _place(self, i: int, joints: Mapping[str, Any], parameters: Mapping[int, float]) -> None:
+        self.P[i] = self.config.scene.engine.values
+        for index, value in parameters.items():
+            self.P[i, index] = value
+        self.snapshots[i] = self.config.scene.engine.snapshot(self.P[i], dict(joints))
+
+    def _begun(self, chosen: Array) -> Array:
+        """The observation where these environments are at their starts."""
         if not len(chosen):
             return self.observation.copy()
+        config, engine = self.config, self.config.scene.engine
         y = np.zeros((len(chosen), config.numbers + len(config.actions)))
         for k, i in enumerate(chosen):
-            self.P[i] = engine.values
-            for index, start in config.parameters.items():
-                self.P[i, index] = self._drawn(start)[0]
-            joints = {name: self._drawn(start) for name, start in config.joints.items()}
-            self.snapshots[i] = engine.snapshot(self.P[i], joints)
             y[k, : config.numbers] = engine.outputs_at(
                 self.snapshots[i], self.P[i], list(config.outputs)
             )

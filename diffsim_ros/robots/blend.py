@@ -1,7 +1,7 @@
-"""From where the robot rests to where a trajectory begins, smoothly and within limits.
+"""From where the robot rests to where a trajectory begins, and from its end to rest.
 
-In both cases the result begins with a point at t = 0 where the robot is, so that every version of
-the controller commands the same polynomials (interpolation.py).
+What comes before a trajectory begins with a point at t = 0 where the robot is, so that every
+version of the controller commands the same polynomials (interpolation.py).
 """
 
 from __future__ import annotations
@@ -80,6 +80,32 @@ def blended(
             last = duration or LONGEST_FOUND
             key = f"blend of {last:g} s: {found[0].key}"
             raise InputError(PLACE, key, found[0].value, found[0].rule, "ask for a longer blend")
+
+
+def brought_to_rest(
+    trajectory: JointTrajectory, acceleration: np.ndarray, *, least: float = SHORTEST
+) -> JointTrajectory:
+    """The trajectory (positions and velocities) with all joints slowed down to rest after its end.
+
+    Every joint decelerates evenly, all for the same time [s]: the one that the fastest needs at
+    `acceleration` (n,) [rad/s^2 or m/s^2], and `least`.  One that ends at rest stays as it is.
+    Limits of position are left to the checks.  Raises InputError without velocities.
+    """
+    if trajectory.velocities is None:
+        raise InputError(PLACE, "velocities", None, "velocities at its points: it may end moving")
+    rate = trajectory.velocities[-1]
+    if not rate.any():
+        return trajectory
+    duration = max(float(np.max(np.abs(rate) / acceleration)), least)
+    rows = {
+        "positions": trajectory.positions[-1] + 0.5 * duration * rate,
+        "velocities": 0.0 * rate,
+    }
+    if trajectory.accelerations is not None:
+        rows["accelerations"] = 0.0 * rate
+    grown = {key: np.vstack([trajectory.rows[key], row]) for key, row in rows.items()}
+    return replace(trajectory, times=np.append(trajectory.times, trajectory.times[-1] + duration),
+                   **grown)  # fmt: skip
 
 
 def _with_blend(

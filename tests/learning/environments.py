@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
+from diffsim_ros.learning.policy import Policy
+
 CONFIG = Path(__file__).resolve().parents[2] / "config" / "learning"
 PENDULUM = CONFIG / "pendulum.yaml"
+REACH = CONFIG / "ur5_reach.yaml"
 
 
 def pushed_block(**more):
@@ -46,3 +51,15 @@ def pushed_block(**more):
             "parameters": {"block.velocity.x": {"spread": 0.1}, "block.mass": {"spread": 0.1}}
         },
     } | more  # fmt: skip
+
+
+def homing_policy(config, gains, place=(0, 0, 0, 0, 0, 0)):
+    """For REACH: joints go to a `place` from home, a = tanh(k (p - q) - d q'), gains k, d."""
+    inputs = len(config.observation)
+    push = np.zeros((6, inputs))
+    for i in range(6):
+        push[i, i], push[i, 6 + i] = -gains[0], -gains[1]
+    return Policy(
+        (push,), (gains[0] * np.array(place, float),), np.zeros(inputs), np.ones(inputs), "elu",
+        config.interface(), config.digest(),
+    )  # fmt: skip
