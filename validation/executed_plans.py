@@ -3,7 +3,8 @@
 A twin with the plan's own numbers and half of its step (planning.as_twin): joints exactly as
 planned, joints as the mock controller moves them, and then attempts with friction within 20 %,
 what is held or moved displaced by up to 1 cm along each axis, and a release with 4 ms of jitter;
-for the plan as it is, and for the one that is robust over samples of these. And
+for the plan as it is, and for the one that is robust over samples of these. The plan as it is also
+by an arm with masses, drives and friction in the engine, that it knows or not. And
 each of these plans executed once over ROS, by simulator and driver (executed_over_ros.py).
 """
 
@@ -29,6 +30,14 @@ from .planned import FOLDER, away
 FRICTION, PLACE, JITTER = 0.2, 0.01, 0.004  # share, m, s
 SLOWER, FASTER = 0.8, 1.25
 """Times the bandwidth that a plan believes in: what a lab may have got wrong."""
+INERTIA = np.array([3, 3, 1.5, 0.15, 0.15, 0.11])
+"""[kg m^2] of links and rotors about the joints, roughly: for drives of 60 rad/s."""
+DRIVEN = {
+    "drive": {"stiffness": (3600 * INERTIA).tolist(), "damping": (120 * INERTIA).tolist()},
+    "damping": [5, 5, 4, 1, 1, 1], "friction": [5, 5, 4, 1, 1, 1],
+    "armature": [0.9, 0.9, 0.9, 0.1, 0.1, 0.1],
+}  # fmt: skip
+"""An arm in the engine (docs/how-to/twin.md)."""
 SPACE, TABLE = (1, 1, 1), (1, 1, 0)
 """Axes along which a body may be displaced: held by the tool, or on its table."""
 FINE = 1e-6
@@ -76,6 +85,7 @@ def study(fraction: float = 1.0, seed: int = 0) -> dict:
         figures[name] = {"tolerances": goal_tolerances(found["as_it_is"].config)}
         for kind, result in found.items():
             figures[name][kind] = carried_out(result, CASES[name], fraction, seed)
+        figures[name]["as_it_is"] |= driven(found["as_it_is"])
         if fraction >= 1:
             from .executed_over_ros import over_ros  # needs rclpy
 
@@ -114,6 +124,11 @@ def _missed(one: dict, allowed: dict) -> list[str]:
     ]
     found += [
         f"{key} {value:.3f} as executed" for key, value in one["limits"].items() if value > 1.0
+    ]
+    found += [
+        f"{goal} is {away:.3g} by an arm in the engine that the plan knows, {allowed[goal]} allowed"
+        for goal, away in one.get("known_arm", {}).items()
+        if away > allowed[goal]
     ]
     reported = one.get("over_ros", {"differences": {}, "executed": {}})
     found += [
@@ -195,6 +210,22 @@ def _other_lags(found: PlanResult) -> dict:
         twin = Twin(source)
         run = executed(twin.config, found.carried.trajectory)
         figures[name] = away(twin, found, run.motion, twin.config.controller.dynamics.delay)[0]
+    return figures
+
+
+def driven(found: PlanResult) -> dict:
+    """Distances where the arm is DRIVEN: for a plan that anticipates what it believes in, and for
+    the same that anticipates this arm."""
+    source = copy.deepcopy(found.config.source)
+    source["robot"]["tracking"] = {"arm": DRIVEN}
+    known = plan(load_plan(source, base=found.config.place))
+    assert known.status == "reached", f"{found.config.name}, known arm: {known.status}"
+    figures = {}
+    for name, result in (("driven_arm", found), ("known_arm", known)):
+        twin = Twin({**twin_of(result.config), "controller": {"arm": DRIVEN}})
+        run = executed(twin.config, result.carried.trajectory)
+        limits(twin, run)
+        figures[name] = away(twin, result, run.motion, twin.config.controller.dynamics.delay)[0]
     return figures
 
 

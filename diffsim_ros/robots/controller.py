@@ -30,7 +30,7 @@ import numpy as np
 
 from .command import NANO, JointCommand, nanoseconds
 from .interpolation import VERSIONS, Course, approach_rule
-from .tracking import Dynamics, Tracking
+from .tracking import Dynamics, Following
 from .trajectory import FIELDS, JointTrajectory
 
 SUCCESSFUL, INVALID_GOAL, PATH_TOLERANCE_VIOLATED, GOAL_TOLERANCE_VIOLATED = 0, -1, -4, -5
@@ -61,7 +61,7 @@ class Settings:
     goal_time: float = 0.0
     deceleration: float = np.inf
     slope: float = 10.0
-    dynamics: Dynamics = field(default_factory=Dynamics)
+    dynamics: Following = field(default_factory=Dynamics)
     version: str = VERSIONS[-1]
 
     def __post_init__(self) -> None:
@@ -137,7 +137,7 @@ class Controller:
         time: int = 0,
     ) -> None:
         self.names, self.settings, self.time = tuple(names), settings or Settings(), time
-        self._joints = Tracking(position, self.settings.dynamics, time)
+        self._joints = self.settings.dynamics.begin(position, time)
         self._period = nanoseconds(1.0 / self.settings.rate)
         self._tick = self.updated = time
         self.speed_scaling = self.scaling = 1.0
@@ -160,6 +160,11 @@ class Controller:
     def velocity(self) -> np.ndarray:
         """(n,) [rad/s or m/s]."""
         return self._joints.velocity
+
+    @property
+    def efforts(self) -> np.ndarray | None:
+        """(n,) [N m or N] of the drives, None where the joints have no masses."""
+        return self._joints.efforts
 
     def soon(self, span: int) -> tuple[np.ndarray, np.ndarray]:
         """Position and velocity (n,) a time [ns] from now, by the commands given so far."""

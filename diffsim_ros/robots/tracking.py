@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -11,6 +12,31 @@ from .command import NANO, nanoseconds
 
 KEPT = 16
 """Durations whose transitions are kept."""
+
+
+class Joints(Protocol):
+    """Joints that follow commands; time [ns], arrays (n,) [rad or m, per s].
+
+    efforts  (n,) [N m or N] of the drives, None where they have no masses
+    """
+
+    time: int
+    position: np.ndarray
+    velocity: np.ndarray
+    efforts: np.ndarray | None
+
+    def command(self, position: np.ndarray, velocity: np.ndarray) -> None: ...
+    def shift(self, by: int) -> None: ...
+    def advance(self, time: int) -> None: ...
+
+
+class Following(Protocol):
+    """How joints follow their commands: `delay` [s] late, and then as `begin`'s do."""
+
+    @property
+    def delay(self) -> float: ...
+
+    def begin(self, position: np.ndarray, time: int = 0) -> Joints: ...
 
 
 @dataclass(frozen=True)
@@ -27,6 +53,10 @@ class Dynamics:
     delay: float = 0.008
     feedforward: float = 1.0
 
+    def begin(self, position: np.ndarray, time: int = 0) -> Tracking:
+        """Joints at rest at positions (n,), at a time [ns]."""
+        return Tracking(position, self, time)
+
 
 class Tracking:
     """Joints q with q'' = w^2 (u - q) + 2 z w (f u' - q'), u(t) piecewise linear and late.
@@ -34,6 +64,8 @@ class Tracking:
     Integrated exactly between two commands, so the steps in which it advances do not matter.
     time  [ns];  position, velocity  (n,) [rad or m, per s]
     """
+
+    efforts = None
 
     def __init__(self, position: np.ndarray, dynamics: Dynamics, time: int = 0) -> None:
         self.position = np.array(position, float)

@@ -16,6 +16,7 @@ from ..robots.controller import Settings
 from ..robots.kinematics import joint_poses, link_pose
 from ..rotation import quat_from_matrix, quat_matrix
 from ..scene.controllers import read_following
+from ..scene.driven_arm import DrivenArm
 from ..scene.model import SceneModel, load_scene
 from ..scene.placing import absolute, resolve_pose
 from ..yaml_file import read_mapping
@@ -114,10 +115,12 @@ def load_twin(source: str | Path | Mapping, *, base: str | Path | None = None) -
         name: _drive(reader, name, value, scene, arm)
         for name, value in top["kinematic_bodies"].items()
     }
+    controller = _controller(reader, top["controller"], arm)
+    driven = controller.dynamics if isinstance(controller.dynamics, DrivenArm) else None
     return TwinConfig(
         place, top["name"], scene, _before(reader, scene, grasp), arm, start, grasp, drives,
         _spread(reader, top["spread"], scene), (gripper["latency"], gripper["jitter"]),
-        _controller(reader, top["controller"], arm), read_efforts(reader, top["efforts"], arm),
+        controller, read_efforts(reader, top["efforts"], arm, driven),
         _sensors(reader, top["sensors"], scene),
         top["seed"], raw,
     )  # fmt: skip
@@ -205,7 +208,7 @@ def _controller(reader: Reader, value: object, arm: Arm) -> Settings:
     given = reader.section(schema.CONTROLLER, value, "controller")
     rest = {key: given[key] for key in ("path", "goal", "goal_time")}
     slowing = np.inf if given["deceleration"] is None else given["deceleration"]
-    return read_following(reader, given, arm.robot, "controller", **rest, deceleration=slowing)
+    return read_following(reader, given, arm, "controller", **rest, deceleration=slowing)
 
 
 def _sensors(reader: Reader, values: Mapping, scene: SceneModel) -> dict[str, TwinSensor]:

@@ -2,8 +2,9 @@
 
     effort = gain (tau + armature q'' + damping q' + friction q'/sqrt(q'^2 + slip^2)) + offset
 
-with tau of robots.dynamics for the URDF's bodies and the payload; a reading has noise.  What the
-gripper holds, and what touches the arm, is not in it.
+with tau of robots.dynamics for the URDF's bodies and the payload; where the controller has an
+`arm` of its own (scene/driven_arm.py), gain times what its drives exert.  A reading has noise.
+What the gripper holds, and what touches the arm, is not in it.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from ..fields import Reader
 from ..robots.arm import Arm
 from ..robots.dynamics import inverse_dynamics
 from ..robots.robot import Inertial, Robot
+from ..scene.driven_arm import DYNAMIC, DrivenArm
 from ..scene.schema_robots import CARRIED, UNITS
 from ..scene.shapes import six_of, symmetric
 from . import schema
@@ -41,12 +43,15 @@ class JointEfforts:
     offset: np.ndarray
     sigma: np.ndarray
 
-    def at(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
-        """Efforts (..., n) at positions, velocities and accelerations (..., n), without noise."""
+    def exerted(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
+        """By drives (..., n) at positions, velocities and accelerations (..., n)."""
         tau = inverse_dynamics(self.robot, q, qd, qdd, self.gravity)
         tau = tau + self.armature * qdd + self.damping * qd
-        tau = tau + self.friction * qd / np.sqrt(qd**2 + self.slip**2)
-        return self.gain * tau + self.offset
+        return tau + self.friction * qd / np.sqrt(qd**2 + self.slip**2)
+
+    def read(self, exerted: np.ndarray) -> np.ndarray:
+        """What is read of efforts (..., n), without noise."""
+        return self.gain * exerted + self.offset
 
     def noise(self, seed: int, episode: int, number: int) -> np.ndarray:
         """Of one reading (n,) of an episode."""
@@ -54,11 +59,22 @@ class JointEfforts:
         return self.sigma * draw.normal(size=len(self.sigma))
 
 
-def read_efforts(reader: Reader, value: object, arm: Arm) -> JointEfforts | None:
-    """Section `efforts` of a twin; None: joint states have none.  InputError."""
+def read_efforts(
+    reader: Reader, value: object, arm: Arm, driven: DrivenArm | None = None
+) -> JointEfforts | None:
+    """Section `efforts` of a twin; None: joint states have none.  InputError.
+
+    driven  the arm of the twin's controller, which has rotors, friction and payload, where it has
+    """
     if value is None:
         return None
     given, robot = reader.section(schema.EFFORTS, value, "efforts"), arm.robot
+    if driven is not None:
+        for name in DYNAMIC:
+            if given[name] != schema.EFFORTS[name].default:
+                rule = "none: controller.arm has it"
+                raise reader.error(f"efforts.{name}", given[name], rule)
+        given |= {name: driven.given[name] for name in DYNAMIC}
 
     def numbers(name: str, unit: str) -> np.ndarray:
         if given[name] is None:

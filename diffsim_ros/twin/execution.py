@@ -82,11 +82,11 @@ def joint_log(
         world.controller.advance(k * TICK)
         if k % every == 0:
             joints = world.controller
-            rows.append((joints.position.copy(), joints.velocity.copy(), *world.rates()))
+            rows.append((joints.position.copy(), joints.velocity.copy(), world.exerted()))
         world.follow()
-    q, qd, *rates = np.swapaxes(np.array(rows), 0, 1)
+    q, qd, exerted = np.swapaxes(np.array(rows), 0, 1)
     seed, t = twin.config.seed, every * TICK / NANO * np.arange(len(q))
-    effort = efforts.at(q, *rates)
+    effort = efforts.read(exerted)
     effort += [efforts.noise(seed, number, k + 1) for k in range(len(q))]
     values = {"position": q, "velocity": qd, "effort": effort}
     return Observation(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from diffsim_ros.fields import REQUIRED, Field, Section, tables
-from diffsim_ros.scene.controllers import FOLLOWING
+from diffsim_ros.scene.controllers import ARM_TABLES, FOLLOWING
 from diffsim_ros.scene.schema_robots import CARRIED, PER_JOINT, UNITS
 
 TWIN: Section = {
@@ -160,6 +160,7 @@ SECTIONS = {
     "spread.BODY": SPREAD,
     "gripper": GRIPPER,
     "controller": CONTROLLER,
+    **{f"controller.{key}": section for key, section in ARM_TABLES.items()},
     "efforts": EFFORTS,
     "efforts.payload": CARRIED,
     **{f"sensors.NAME.{kind}": section for kind, section in SENSORS.items()},

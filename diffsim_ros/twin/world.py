@@ -109,26 +109,31 @@ class World:
         self._samples.append(sample)
 
     def efforts(self) -> np.ndarray | None:
-        """A reading (n,) of the joints' efforts when the controller is a tick ahead (before
-        `follow`), None where the twin has none.
-
-        Velocity and acceleration are means over a cycle before and after: the drives' currents are
-        filtered, and a joint's loop answers each command with more at its beginning.
-        """
+        """A reading (n,) of the joints' efforts, None where the twin has none; see `exerted`."""
         found = self.config.efforts
         if found is None:
             return None
         self._readings += 1
-        clean = found.at(self.controller.position, *self.rates())
+        clean = found.read(self.exerted())
         return clean + found.noise(self.config.seed, self.number, self._readings)
 
-    def rates(self) -> tuple[np.ndarray, np.ndarray]:
-        """Velocity and acceleration (n,) of `efforts`."""
+    def exerted(self) -> np.ndarray:
+        """By the drives (n,) when the controller is a tick ahead (before `follow`): what an arm in
+        the engine's do, else what the motion needs.
+
+        Its velocity and acceleration are means over a cycle before and after: the drives' currents
+        are filtered, and a joint's loop answers each command with more at its beginning.
+        """
+        own = self.controller.efforts
+        if own is not None:
+            return own
+        assert self.config.efforts is not None
         ticks = max(1, round(NANO / self.config.controller.rate / TICK))
         ticks = min(ticks, len(self._past))
         (q0, v0), (q1, v1) = self._past[-ticks], self.controller.soon(ticks * TICK)
         span = 2 * ticks * TICK / NANO
-        return (q1 - q0) / span, (v1 - v0) / span
+        rates = (q1 - q0) / span, (v1 - v0) / span
+        return self.config.efforts.exerted(self.controller.position, *rates)
 
     def motion(self) -> JointTrajectory:
         """The joints' motion since the attempt began."""

@@ -76,6 +76,31 @@ def test_a_twin_without_efforts_has_none():
         joint_log(Twin(FILE), motion, rate=300.0)
 
 
+def test_an_arm_in_the_engine_reads_what_its_drives_exert():
+    damping, friction, armature = np.arange(1, 7.0), np.arange(6, 0, -1.0), np.full(6, 0.3)
+    arm = {
+        "drive": {"stiffness": [9e3, 9e3, 5e3, 1e3, 1e3, 700],
+                  "damping": [300, 300, 150, 30, 30, 20]},
+        "damping": damping.tolist(), "friction": friction.tolist(), "armature": 0.3,
+        "slip_rate": 0.002, "payload": PAYLOAD,
+    }  # fmt: skip
+    source = ball_twin(controller={"rate": 500, "arm": arm}, efforts={"gain": -2})
+    twin = Twin(source, base=ROOT)
+    assert np.array_equal(twin.config.efforts.damping, damping)
+    motion = swing_of(twin.config.arm.robot.joint_names, JointTrajectory)
+    log = joint_log(twin, motion)
+    q, qd = log.values["position"], log.values["velocity"]
+    qdd = np.gradient(qd, log.t, axis=0)
+    tau = inverse_dynamics(twin.config.efforts.robot, q, qd, qdd)
+    tau += armature * qdd + damping * qd + friction * qd / np.hypot(qd, 0.002)
+    inner = slice(100, 300)  # nothing turns round here
+    away = np.abs(log.values["effort"][inner] + 2 * tau[inner])
+    assert (away.max(axis=0) < 0.01 * np.abs(tau).max()).all()
+    assert np.abs(q - motion.at(log.t)[0]).max() > 1e-3  # it lags by itself
+    with pytest.raises(InputError, match=r"efforts\.friction: got 3; accepted: none"):
+        load_twin({**source, "efforts": {"friction": 3}}, base=ROOT)
+
+
 @pytest.mark.parametrize(
     ("efforts", "words"),
     [

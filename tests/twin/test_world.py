@@ -29,8 +29,14 @@ def ticks(world, seconds, watch=None):
     return np.array(centres), ended
 
 
-def test_a_throw_is_that_of_the_whole_motion(swing):
-    twin = Twin(start_at(ball_twin(gripper={"latency": 0.03, "jitter": 0.002}), swing), base=ROOT)
+LOOPS = {"rate": 125}
+ARM = {"arm": {"drive": {"stiffness": 9000, "damping": 300}, "armature": 0.5, "friction": 1}}
+
+
+@pytest.mark.parametrize("controller", [LOOPS, ARM], ids=["loops", "arm"])
+def test_a_throw_is_that_of_the_whole_motion(swing, controller):
+    given = ball_twin(gripper={"latency": 0.03, "jitter": 0.002}, controller=controller)
+    twin = Twin(start_at(given, swing), base=ROOT)
     world = World(twin, BEGIN)
     ticks(world, 0.1)
     assert world.elapsed == pytest.approx(TICK / NANO)

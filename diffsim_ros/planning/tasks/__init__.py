@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ...fields import REQUIRED, Field, Reader, Section
 from ...robots.arm import Arm, load_arm
-from ...scene.controllers import FOLLOWING
+from ...scene.controllers import ARM_TABLES, FOLLOWING
 from ...scene.model import SceneModel
 from ...scene.placing import absolute
 from ..config import Task
@@ -45,6 +45,7 @@ SECTIONS: dict[str, Section] = {
     **{key: section for kind in KINDS for key, section in kind.SECTIONS.items()},
     "robot.TASK.in_tool": POSE,
     "robot.tracking": FOLLOWING,
+    **{f"robot.tracking.{key}": section for key, section in ARM_TABLES.items()},
 }
 
 

@@ -45,7 +45,7 @@ def read_tracking(reader: Reader, value: object, arm: Arm) -> Settings | None:
     if value is None:
         return None
     given = reader.section(FOLLOWING, value, "robot.tracking")
-    return read_following(reader, given, arm.robot, "robot.tracking")
+    return read_following(reader, given, arm, "robot.tracking")
 
 
 def slower(
