@@ -122,26 +122,31 @@ class WrenchTrack(AtTimes):
         p = np.array(self.scene.values, float)
         for target, scaled in self.sets.items():
             p[self.scene.index(target)] = scaled.number(values)
-        known = {int(k): self._row(rollout, slot, int(k), p, values) for k in np.unique(around)}
+        instants = _instants(rollout)
+        known = {int(k): self._row(instants, slot, int(k), p, values) for k in np.unique(around)}
         ends = np.array([[known[k].wrench for k in pair] for pair in around.tolist()])
         y = (1.0 - share[:, None]) * ends[:, 0] + share[:, None] * ends[:, 1]
         slope = (ends[:, 1] - ends[:, 0]) / self.interval
         return y, (known, around.tolist()), share, slope, moving
 
     def _row(
-        self, rollout: Any, slot: BodySlot, row: int, p: np.ndarray, values: Mapping[str, float]
+        self,
+        instants: list[list[np.ndarray]],
+        slot: BodySlot,
+        row: int,
+        p: np.ndarray,
+        values: Mapping[str, float],
     ) -> RowWrench:
         """The wrench at one row, as the engine's contacts apply it."""
-        before = max(row - 1, 0)
-        instants = [_instant(rollout, k) for k in (row, before)]
-        place = rollout.position[row, slot.index : slot.index + slot.count]
+        pair = [instants[row], instants[max(row - 1, 0)]]
+        place = instants[row][0][slot.index : slot.index + slot.count]
         total = np.zeros(6)
         by_x, by_v = np.zeros((6, self.scene.ndof)), np.zeros((6, self.scene.ndof))
         own = {name: np.zeros(6) for name in self.parameters if name not in self.clock.parameters}
         gather, force_of = self._gather(place, slot)
         for contact in self.contacts:
             # at time 0 there is no step to integrate over: the force at this instant
-            out = self.scene.evaluate_element(contact, p, instants, self.interval, 0.0)
+            out = self.scene.evaluate_element(contact, p, pair, self.interval, 0.0)
             total += gather @ out["r"]
             by_x += gather @ out["K"] + force_of(out["r"])
             by_v += gather @ out["B"]
@@ -159,25 +164,23 @@ class WrenchTrack(AtTimes):
         """Matrix (6, ndof) from the contact's r to force and torque, and what it changes by itself
         with the nodes' places: r -> (6, ndof)."""
         width = slot.size // slot.count
-        columns = slot.dof + width * np.arange(slot.count)[:, None] + np.arange(3)
+        columns = slot.dof + width * np.arange(slot.count)[:, None] + np.arange(3)  # (nodes, 3)
         gather = np.zeros((6, self.scene.ndof))
-        arms = skew(place - np.array(self.origin))
-        for k in range(slot.count):
-            gather[:3, columns[k]] = np.eye(3)
-            gather[3:, columns[k]] = arms[k]
+        gather[np.arange(3), columns] = 1.0
+        gather[3:, columns] = np.moveaxis(skew(place - np.array(self.origin)), 0, 1)
         if width == 6:
             gather[3:, columns[0] + 3] = np.eye(3)
 
         def force_of(r: np.ndarray) -> np.ndarray:
             by = np.zeros((6, self.scene.ndof))
-            for k in range(slot.count):
-                by[3:, columns[k]] = -skew(r[columns[k]])
+            by[3:, columns] = -np.moveaxis(skew(r[columns]), 0, 1)
             return by
 
         return gather, force_of
 
 
-def _instant(rollout: Any, row: int) -> list[np.ndarray]:
-    """(c, theta, v, omega) of all nodes at a row."""
-    turns = quat_log(rollout.orientation[row])
-    return [rollout.position[row], turns, rollout.velocity[row], rollout.angular_velocity[row]]
+def _instants(rollout: Any) -> list[list[np.ndarray]]:
+    """(c, theta, v, omega) of all nodes at every row."""
+    turns = quat_log(rollout.orientation)
+    columns = rollout.position, turns, rollout.velocity, rollout.angular_velocity
+    return [list(row) for row in zip(*columns, strict=True)]
