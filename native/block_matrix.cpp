@@ -158,8 +158,20 @@ bool BlockSymbolic::analyse(const BlockPattern& pattern, long most) {
     return it->second;
   };
   // Greedy minimum degree on the elimination graph; ties by index keep it deterministic.
+  std::vector<bool> multiplier(n, false);
+  for (int i : pattern.multipliers) multiplier[i] = true;
+  std::vector<std::set<int>> waits_for(n);  // of multipliers: the others that they couple with
+  for (int i : pattern.multipliers) {
+    for (int j : neighbours[i]) {
+      if (!multiplier[j]) waits_for[i].insert(j);
+    }
+  }
   std::set<std::pair<int, int>> queue;
-  for (int i = 0; i < n; ++i) queue.insert({static_cast<int>(neighbours[i].size()), i});
+  const auto entry = [&](int i) {
+    return std::make_pair(static_cast<int>(neighbours[i].size()) + (waits_for[i].empty() ? 0 : n),
+                          i);
+  };
+  for (int i = 0; i < n; ++i) queue.insert(entry(i));
   while (!queue.empty()) {
     const int k = queue.begin()->second;
     queue.erase(queue.begin());
@@ -177,12 +189,13 @@ bool BlockSymbolic::analyse(const BlockPattern& pattern, long most) {
       }
     }
     for (int i : rest) {
-      queue.erase({static_cast<int>(neighbours[i].size()), i});
+      queue.erase(entry(i));
       neighbours[i].erase(k);
+      waits_for[i].erase(k);
       for (int j : rest) {
         if (j != i) neighbours[i].insert(j);
       }
-      queue.insert({static_cast<int>(neighbours[i].size()), i});
+      queue.insert(entry(i));
     }
     pivots_.push_back(std::move(pivot));
   }

@@ -25,6 +25,7 @@ class BlockPattern {
   bool contains(int i, int j) const { return lookup_.count({i, j}) > 0; }
 
   std::vector<int> size, dof;         // per node
+  std::vector<int> multipliers;       // nodes with no diagonal block of their own
   std::vector<int> row, col, offset;  // per block; offset of its column-major values
   int values = 0, ndof = 0;
   /// Number of values of the diagonal blocks, which come first.
@@ -55,7 +56,8 @@ struct BlockMatrix {
   void multiply_transposed_add(const MatrixXd& x, MatrixXd& y) const;
 };
 
-/// Elimination order, fill and update list of a pattern: minimum degree, made once per scene.
+/// Elimination order, fill and update list of a pattern: minimum degree, made once per scene. A
+/// node of multipliers comes after all that it couples with: only their fill makes it a pivot.
 class BlockSymbolic {
  public:
   BlockSymbolic() = default;

@@ -94,6 +94,10 @@ Rollout::Rollout(const Scene& scene, const VectorXd& p, int steps, const Options
     refuse("options: spectral_radius", "is for scenes without joints in reduced coordinates",
            *options.spectral_radius, "take BDF");
   }
+  if (options.spectral_radius && scene.closure()) {
+    refuse("options: spectral_radius", "is for scenes without constrained joints",
+           *options.spectral_radius, "take BDF");
+  }
   if (steps < 0) refuse("rollout: steps", "must be >= 0", steps);
   if (threads < 1) refuse("rollout: threads", "must be >= 1", threads);
   const Stopwatch watch(profile(), &Timing::total);

@@ -113,6 +113,9 @@ void Scene::finalize() {
     if (e->looks_back()) past.insert(past.end(), more.begin(), more.end());
   }
   pattern_ = BlockPattern(sizes, pairs);
+  for (int i = 0; i < next_node(); ++i) {
+    if (nodes_[i].multipliers) pattern_.multipliers.push_back(i);
+  }
   past_pattern_ = BlockPattern(sizes, past);
   for (const auto& e : elements_) {
     e->bind(pattern_, past_pattern_);
@@ -126,13 +129,6 @@ void Scene::finalize() {
   }
   if (articulation_) reduced_ = ReducedPattern(*articulation_, nodes_, pattern_);
   linear_ = std::make_shared<const LinearPattern>(solved_pattern(), stick_count_ > 0);
-  scale_.setOnes(ndof_);
-  for (const auto& b : bodies_) {
-    if (b->kind() == NodeKind::frame) {
-      scale_.segment<3>(nodes_[b->node()].dof + 3).setConstant(1 / b->radius());
-    }
-  }
-  if (articulation_) articulation_->set_scale(*this, scale_);
   driven_blocks_ = driven_blocks(solved_pattern());
   driven_past_ = driven_blocks(past_pattern_);
   final_ = true;
@@ -145,11 +141,31 @@ const Multibody& Scene::multibody() const {
 }
 
 void Scene::add_coordinates() {
-  if (reduced_joints_.empty()) return;
-  const std::vector<const Joint*> joints(reduced_joints_.begin(), reduced_joints_.end());
-  articulation_ = std::make_unique<Articulation>(joints, nodes_, ndof_, frames_);
-  for (Joint* joint : reduced_joints_) joint->set_freedom(articulation_->freedom(*joint, nodes_));
+  if (!reduced_joints_.empty()) {
+    const std::vector<const Joint*> joints(reduced_joints_.begin(), reduced_joints_.end());
+    articulation_ = std::make_unique<Articulation>(joints, nodes_, ndof_, frames_);
+    for (Joint* joint : reduced_joints_) joint->set_freedom(articulation_->freedom(*joint, nodes_));
+  }
+  set_scale();
+  if (!constrained_joints_.empty()) {
+    int coordinates = 0;
+    for (const Node& n : nodes_) coordinates += n.count;
+    closure_ =
+        std::make_unique<Closure>(*this, constrained_joints_, scale_, nodes_, ndof_, coordinates);
+    set_scale();
+    closure_->set_scale(scale_);
+  }
   masses_.resize(nodes_.size());
+}
+
+void Scene::set_scale() {
+  scale_.setOnes(ndof_);
+  for (const auto& b : bodies_) {
+    if (b->kind() == NodeKind::frame) {
+      scale_.segment<3>(nodes_[b->node()].dof + 3).setConstant(1 / b->radius());
+    }
+  }
+  if (articulation_) articulation_->set_scale(*this, scale_);
 }
 
 std::vector<std::vector<int>> Scene::driven_blocks(const BlockPattern& pattern) const {
@@ -226,18 +242,32 @@ State Scene::free_start(const VectorXd& p) const {
   return s;
 }
 
-State Scene::start(const VectorXd& p) const {
+State Scene::open_start(const VectorXd& p) const {
   State s = free_start(p);
   if (articulation_) articulation_->start(p, s);
+  return s;
+}
+
+State Scene::start(const VectorXd& p) const {
+  State s = open_start(p);
+  if (closure_) closure_->close(p, s);
   return s;
 }
 
 void Scene::start_sensitivity(const VectorXd& p, const std::vector<int>& column_of, MatrixXd& X,
                               MatrixXd& V) const {
   for (const auto& b : bodies_) b->start_sensitivity(p, nodes_, column_of, X, V);
-  if (!articulation_) return;
+  if (!articulation_ && !closure_) return;
+  State s = open_start(p);
+  VectorXd moved;
+  if (closure_) moved = closure_->close(p, s);
+  if (!articulation_) {
+    closure_->carry(moved, X);
+    closure_->correct(p, s, moved, nullptr, column_of, X, V);
+    return;
+  }
   articulation_->start_sensitivity(p, free_start(p), nodes_, column_of, X, V);
-  const State s = start(p);
+  if (closure_) closure_->carry(moved, X);
   ArticulationMap map;
   map.evaluate(*articulation_, nodes_, p, s);
   const auto twists = map.place_twists(p, s, column_of);
@@ -246,6 +276,7 @@ void Scene::start_sensitivity(const VectorXd& p, const std::vector<int>& column_
     place(static_cast<Eigen::Index>(t), column_of[twists[t].parameter]) = 1;
   }
   map.expand(twists, place, X, V);
+  if (closure_) closure_->correct(p, s, moved, &map, column_of, X, V);
 }
 
 std::string Scene::dof_name(int dof) const {
@@ -258,6 +289,8 @@ std::string Scene::dof_name(int dof) const {
       return b->name() + (b->count() > 1 ? "[" + std::to_string(i) + "]" : "") + part[dof - n.dof];
     }
   }
+  const std::string multiplier = closure_ ? closure_->name_of(dof) : "";
+  if (!multiplier.empty()) return multiplier;
   return articulation_ ? articulation_->name_of(dof) : "none";
 }
 

@@ -14,6 +14,7 @@
 #include "bodies/point_set.hpp"
 #include "elements/contact_element.hpp"
 #include "linear_solver/linear_solver.hpp"
+#include "reduced/closure.hpp"
 #include "reduced/reduced_pattern.hpp"
 
 namespace diffsim {
@@ -37,6 +38,8 @@ class Scene {
   void add_contact(std::unique_ptr<ContactElement> contact);
   /// Lets a joint in reduced coordinates, an element of the scene, carry its body b.
   void add_reduced(Joint* joint);
+  /// Lets a joint, an element of the scene, hold by constraint rows.
+  void add_constrained(Joint* joint) { constrained_joints_.push_back(joint); }
 
   /// Makes sparsity; called by every rollout, does nothing the second time.
   void finalize();
@@ -59,6 +62,8 @@ class Scene {
   /// Null where no joint is in reduced coordinates.
   const Articulation* articulation() const { return articulation_.get(); }
   const ReducedPattern& reduced() const { return reduced_; }
+  /// Null where no joint is constrained.
+  const Closure* closure() const { return closure_.get(); }
   /// Number of nodes that are bodies'; those of joint coordinates come behind.
   int body_nodes() const { return body_nodes_; }
   int body_ndof() const { return body_ndof_; }  // theirs
@@ -82,6 +87,8 @@ class Scene {
   State start(const VectorXd& p) const;
   /// Where bodies start by themselves, before joints in reduced coordinates place those they carry.
   State free_start(const VectorXd& p) const;
+  /// Where these have placed them, before constrained joints are closed.
+  State open_start(const VectorXd& p) const;
   /// d(start pose)/dp and d(start velocity)/dp, (ndof, active). column_of: parameter -> column.
   void start_sensitivity(const VectorXd& p, const std::vector<int>& column_of, MatrixXd& X,
                          MatrixXd& V) const;
@@ -97,6 +104,7 @@ class Scene {
  private:
   std::vector<std::vector<int>> driven_blocks(const BlockPattern& pattern) const;
   void add_coordinates();
+  void set_scale();
 
   ParameterTable table_;
   std::vector<Node> nodes_;
@@ -106,8 +114,9 @@ class Scene {
   std::deque<PointSet> sets_;                                  // stable addresses
   std::vector<std::unique_ptr<Element>> elements_;
   std::vector<ContactElement*> contacts_;
-  std::vector<Joint*> reduced_joints_;
+  std::vector<Joint*> reduced_joints_, constrained_joints_;
   std::unique_ptr<Articulation> articulation_;
+  std::unique_ptr<Closure> closure_;
   BlockPattern pattern_, past_pattern_;
   ReducedPattern reduced_;
   std::shared_ptr<const LinearPattern> linear_;

@@ -61,6 +61,7 @@ Snapshot start_snapshot(const Scene& scene, const VectorXd& p,
                         const std::vector<std::pair<std::string, Eigen::Vector2d>>& joints) {
   scene.check(p);
   auto state = std::make_shared<State>(scene.start(p));
+  std::vector<int> held;
   for (const auto& [name, value] : joints) {
     const Joint& joint = joint_named(scene, "start", name);
     if (!joint.acts_on_freedom() || joint.mimic().joint) {
@@ -69,10 +70,12 @@ Snapshot start_snapshot(const Scene& scene, const VectorXd& p,
     }
     if (!value.allFinite()) refuse("start: joint '" + name + "'", "must be finite", value[0]);
     const CoordinateFreedom& at = joint.freedom();
+    held.push_back(at.dof);
     state->q[at.first] = value[0];
     state->qdot[at.first] = value[1];
   }
   if (scene.articulation()) scene.articulation()->place(p, *state);
+  if (scene.closure()) scene.closure()->close(p, *state, held);
   return {state, nullptr, 0, 0};
 }
 

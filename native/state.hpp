@@ -2,8 +2,9 @@
 //
 // A node is a block of degrees of freedom: a point (3: c), a frame (6: c and a rotation R), or, of
 // joints in reduced coordinates, some coordinates q or one rotation R (3). A frame that such
-// joints carry depends on them (reduced/articulation.hpp). Bodies own nodes; elements and the
-// solver see nodes and points only, never bodies.
+// joints carry depends on them (reduced/articulation.hpp). Multipliers of a constrained joint
+// (reduced/closure.hpp) are the rates of coordinates without inertia: q is their impulse. Bodies
+// own nodes; elements and the solver see nodes and points only, never bodies.
 #pragma once
 
 #include <algorithm>
@@ -18,12 +19,13 @@ enum class NodeKind : unsigned char { point, frame, rotation, coordinates };
 
 struct Node {
   NodeKind kind;
-  int dof;                 // first degree of freedom
-  int frame;               // index among rotations, -1 where it has none
-  bool driven = false;     // its motion is prescribed
-  bool dependent = false;  // its motion follows from joints in reduced coordinates
-  int first = 0;           // of coordinates: index in State::q
-  int count = 0;           // of coordinates
+  int dof;                   // first degree of freedom
+  int frame;                 // index among rotations, -1 where it has none
+  bool driven = false;       // its motion is prescribed
+  bool dependent = false;    // its motion follows from joints in reduced coordinates
+  int first = 0;             // of coordinates: index in State::q
+  int count = 0;             // of coordinates
+  bool multipliers = false;  // coordinates whose rates are forces that hold a joint
   int size() const {
     return kind == NodeKind::coordinates ? count : kind == NodeKind::frame ? 6 : 3;
   }

@@ -15,7 +15,7 @@ from .common import judged
 from .gradients import protocol_options
 from .gradients_mixed import judge, measured, seeds_of
 from .mixed_scenes_contact import FRICTIONS, OBSTACLES
-from .reduced_scenes import BASES, CARRIERS, random_reduced_scene
+from .reduced_scenes import BASES, CARRIERS, CLOSING, random_reduced_scene
 
 SCENES = 220  # at least 200 of which can be simulated
 BAR = 15  # scenes that reach each of these
@@ -30,12 +30,16 @@ REACHED = (
     "limit active", "limit free", "cable taut", "cable slack", "touching link",
     *(f"carried by {how}" for how in CARRIERS), *(f"base {base}" for base in BASES),
     *PLACES,
-    "loop", "branch", "two trees", "glued solid", "glued string", "cable", "spring", "drag",
+    "loop", *(f"constrained {kind}" for kind in CLOSING),
+    "branch", "two trees", "glued solid", "glued string", "cable", "spring", "drag",
     "point force", "torque", "motor position", "motor torque", "motor force", "dry friction",
     "armature", "start coordinate", "bdf1", "bdf2",
 )  # fmt: skip
 # Rarer: spheres of an arm seldom come to rest, and a union is dealt to fewer scenes.
-LEAST = {"glued string": 5, "sticking": 10, "held": 4, "union": 10} | dict.fromkeys(PLACES, 5)
+LEAST = {
+    "glued string": 5, "sticking": 10, "held": 4, "union": 10, **dict.fromkeys(PLACES, 5),
+    **{f"constrained {kind}": 3 for kind in CLOSING},
+}  # fmt: skip
 KINDS = (
     *(f"joint.{word}" for word in ("anchor_a", "anchor_b", "position", "axis_rotation",
                                    "friction_damping", "stiffness")),

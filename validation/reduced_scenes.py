@@ -2,9 +2,9 @@
 
 A scene is one or two trees on the world, a driven handle or a free body, of chains and branches of
 boxes with general inertias, with motors, limits, friction and armature on their joints; loops are
-closed by joints in maximal coordinates, soft solids and strings are glued to links, springs, cables
-and loads pull at them, and obstacles stand still or are carried by links. Short and small, as the
-scenes of mixed_scenes, whose parts these are made of.
+closed by constrained joints and by stiff ones, soft solids and strings are glued to links, springs,
+cables and loads pull at them, and obstacles stand still or are carried by links. Short and small,
+as the scenes of mixed_scenes, whose parts these are made of.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from .scenes import CORNERS, NO_TURN, quaternion, rotation_matrix
 BASES = ("world", "handle", "free body")
 CARRIERS = ("world", "handle", "link", "own link")
 HALF = 0.035  # of a link's box [m]
+FREEDOM = {"weld": 0, "hinge": 1, "slider": 1, "universal": 2, "ball": 3, "planar": 3}
+CLOSING = {"ball": 3, "universal": 4, "hinge": 5, "slider": 5}  # what each of them holds
 
 
 @dataclass
@@ -32,6 +34,7 @@ class Tree:
     base: str
     links: list[str] = field(default_factory=list)
     carriers: list[str] = field(default_factory=list)
+    freedom: list[int] = field(default_factory=list)  # of each link's joint
     place: dict[str, np.ndarray] = field(default_factory=dict)
     turn: dict[str, np.ndarray] = field(default_factory=dict)  # rotation matrices
 
@@ -82,13 +85,14 @@ def add_tree(b: Builder, place, links: int) -> Tree:
             carrier = tree.links[k - 2]
         name, turn = add_box(b, at, velocity)
         tree.add(name, carrier, at, turn)
-        add_joint(b, tree, carrier, name)
+        tree.freedom.append(FREEDOM[add_joint(b, tree, carrier, name)])
     b.tags.add(f"links {links}")
     return tree
 
 
-def add_joint(b: Builder, tree: Tree, carrier: str, link: str) -> None:
-    """A joint in reduced coordinates between a link and its carrier, driven where it can be."""
+def add_joint(b: Builder, tree: Tree, carrier: str, link: str) -> str:
+    """A joint in reduced coordinates between a link and its carrier, driven where it can be: its
+    kind."""
     kind = b.draw("joint", (*JOINTS, "slider"))
     more: dict = {}
     if kind not in ("ball", "weld"):
@@ -107,6 +111,7 @@ def add_joint(b: Builder, tree: Tree, carrier: str, link: str) -> None:
     b.tags.add(f"{kind} to {'the world' if not carrier else 'a body'}")
     if kind in DRIVEN:
         drive(b, kind, name, more.get("coordinate", 0.0))
+    return kind
 
 
 def drive(b: Builder, kind: str, joint: str, start: float) -> None:
@@ -144,21 +149,48 @@ def drive(b: Builder, kind: str, joint: str, start: float) -> None:
 
 
 def close_loop(b: Builder, first: tuple[Tree, str], second: tuple[Tree, str]) -> None:
-    """A joint in maximal coordinates between two links, or a link and the world."""
+    """A joint between two links, or a link and the world: constrained where the loop still moves,
+    else, and sometimes, in maximal coordinates."""
     (tree, link), (other, carrier) = first, second
     far = other.place[carrier] if carrier else tree.place[link] + [0.05, 0.05, 0.05]
-    kind = b.draw("closing joint", ("ball", "hinge", "universal", "slider"), tag=False)
+    free = freedom_of(tree, link) + (freedom_of(other, carrier) if carrier else 0)
+    kinds = tuple(kind for kind, rows in CLOSING.items() if rows < free)
+    constrained = bool(kinds) and b.sometimes("constrained loop", 0.7)
+    kind = b.draw("closing joint", kinds if constrained else tuple(CLOSING), tag=False)
     more: dict = {} if kind == "ball" else {"axis": b.rng.normal(size=3)}
     if kind == "universal":
         more["second_axis"] = np.cross(more["axis"], b.rng.normal(size=3))
+    middle = 0.5 * (tree.place[link] + far)
+    if constrained:
+        b.s.add_joint(
+            b.name("joint"),
+            kind=kind,
+            body_a=carrier,
+            body_b=link,
+            position=middle,
+            constrained=True,
+            friction_damping=b.log_uniform(1e-3, 1e-2),
+            **more,
+        )
+        b.tags.add(f"constrained {kind}")
+        return
     if kind != "ball":
         more |= {"rotational_stiffness": b.log_uniform(3, 50), "rotational_damping": 0.05}
     b.s.add_joint(
         b.name("joint"), kind=kind, body_a=carrier, body_b=link,
-        position=0.5 * (tree.place[link] + far), stiffness=b.log_uniform(1e3, 1e4),
+        position=middle, stiffness=b.log_uniform(1e3, 1e4),
         damping=b.rng.uniform(2, 20), **more,
     )  # fmt: skip
     b.tags.add("loop")
+
+
+def freedom_of(tree: Tree, link: str) -> int:
+    """Degrees of freedom of a link: of the joints up to the base, and of a free one."""
+    free = 6 if tree.base.startswith("rigid") else 0
+    while link != tree.base:
+        k = tree.links.index(link)
+        free, link = free + tree.freedom[k], tree.carriers[k]
+    return free
 
 
 def link_actor(b: Builder, tree: Tree, link: str) -> Actor:

@@ -199,6 +199,10 @@ class Mjcf:
         pose[:3, 3] = turn @ (data.xpos[body] - data.xpos[lead])
         return pose
 
+    def in_lead(self, body: int) -> Array:
+        """Pose (4, 4) of an MJCF body in the frame of the one that joints move."""
+        return self._from_lead[body]
+
     def _inertial(self, lead: int) -> Inertial:
         """Of a body with all that is fixed to it, in its frame."""
         model, found = self.model, NOTHING

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from .mjcf import BALL, CAPSULE, FREE, PLANE, SPHERE, Mjcf, touches
+from .mjcf_closures import closures
 
 COUNTS = {
-    "ntendon": "tendon", "neq": "equality constraint", "nsensor": "sensor", "nsite": "site",
+    "ntendon": "tendon", "nsensor": "sensor", "nsite": "site",
     "ncam": "camera", "nlight": "light", "nexclude": "contact exclusion", "npair": "contact pair",
     "nflex": "flex", "nskin": "skin", "nplugin": "plugin", "nmocap": "mocap body",
     "nnumeric": "custom number", "ntext": "custom text", "ntuple": "custom tuple",
@@ -32,6 +33,11 @@ def ignored(mjcf: Mjcf, *, gravity: object, drives: bool) -> list[str]:
     found = [
         count(number, word) for name, word in COUNTS.items() if (number := getattr(model, name))
     ]
+    held = closures(mjcf)
+    if others := model.neq - len(held):
+        found.append(count(others, "equality constraint"))
+    if held:
+        found.append(f"solref and solimp of {count(len(held), 'equality constraint')}")
     wide = sum(joint.unlimited and math.isfinite(joint.upper) for joint in mjcf.joints)
     if wide:
         found.append(f"range of {count(wide, 'joint')} that may turn a whole turn or more")

@@ -27,7 +27,7 @@ LOADS = 10.0
 FAR = 5.0
 """Of a body's bounding radius: how far from its surface a weld is expected to be at most."""
 MOVED = (1e-6, 1e-6, 1e-6, 1e-6)
-"""[m, rad, m/s, rad/s]: how far from what a joint in reduced coordinates lets it a body starts."""
+"""[m, rad, m/s, rad/s]: how far from what a joint that holds exactly lets it a body starts."""
 WORLD = (np.zeros(3), np.eye(3))
 
 
@@ -41,7 +41,7 @@ def check_joints(
     """
     gravity = math.hypot(*parts.world["gravity"])
     for i, link in enumerate(parts.links):
-        if not isinstance(link, JointLink) or link.reduced:
+        if not isinstance(link, JointLink) or link.coordinates != "maximal":
             continue
         bodies = [n for n in (link.body_a, link.body_b) if n is not None]
         distance, angle, arm = _opening(parts, link, values, pose)
@@ -63,9 +63,10 @@ def check_joints(
 
 
 def check_reduced(parts: Parts, moved: Mapping[str, tuple[float, float, float, float]]) -> None:
-    """InputError for a body that a joint in reduced coordinates would start elsewhere.
+    """InputError for a body that a joint in reduced coordinates would start elsewhere, and for a
+    constrained joint that is open.
 
-    moved  joint -> distance, angle, velocity, angular velocity by which it does (SI)
+    moved  joint -> distance, angle, velocity, angular velocity by which they do and are (SI)
     """
     for i, link in enumerate(parts.links):
         if not isinstance(link, JointLink) or link.name not in moved:
@@ -73,6 +74,15 @@ def check_reduced(parts: Parts, moved: Mapping[str, tuple[float, float, float, f
         words = ("position", "orientation", "velocity", "angular_velocity")
         units = ("m", "rad", "m/s", "rad/s")
         for word, amount, most, unit in zip(words, moved[link.name], MOVED, units, strict=True):
+            if amount > most and link.constrained:
+                bodies = " and ".join(n for n in (link.body_a, link.body_b) if n is not None)
+                raise parts.reader.error(
+                    f"links[{i}]",
+                    f"constrained {link.kind} {link.name!r} is open at the start: {bodies} are "
+                    f"{amount:.3g} {unit} apart in {word}",
+                    f"at most {most:g} {unit}",
+                    f"give {bodies} a start at which the joint is closed",
+                )
             if amount > most:
                 raise parts.reader.error(
                     f"links[{i}]",

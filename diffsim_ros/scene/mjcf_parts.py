@@ -16,6 +16,7 @@ import numpy as np
 
 from diffsim_ros.fields import Reader, join, present
 from diffsim_ros.robots.mjcf import Mjcf, MjcfJoint, Placed, load_mjcf
+from diffsim_ros.robots.mjcf_closures import closures
 from diffsim_ros.robots.mjcf_ignored import ignored
 from diffsim_ros.robots.robot import Inertial
 from diffsim_ros.scene import robot_pieces as pieces
@@ -30,6 +31,8 @@ LIGHT = 1e-9
 of the body that they move."""
 LEAST = 1e-12
 """Mass [kg] that the engine takes."""
+CLOSED = 1e-6
+"""[m, rad] by which what an equality constraint holds may be open at the start."""
 
 
 def mjcf_parts(reader: Reader, options: dict, key: str, gravity: object) -> RobotParts:
@@ -173,7 +176,32 @@ class _Robot:
             for other in others:
                 found.append(common | {"name": f"{other}_weld", "kind": "weld", "body_a": name,
                                        "body_b": other, "position": point})  # fmt: skip
-        return found + self._springs() + self._drives() + self._payload()
+        return found + self._closures(common) + self._springs() + self._drives() + self._payload()
+
+    def _closures(self, common: dict[str, Any]) -> list[dict]:
+        """What connect and weld hold: constrained joints, stiff ones in maximal coordinates."""
+        how = "constrained" if common["coordinates"] == "reduced" else "maximal"
+        found = []
+        for closure in closures(self.mjcf):
+            name = self.prefix + closure.name
+            distance, angle = closure.gap(self.start)
+            if max(distance, angle) > CLOSED:
+                got = f"{closure.name} open by {distance:.3g} m and {angle:.3g} rad"
+                rule = f"equality constraints closed to {CLOSED:g} m and rad at the start"
+                raise self.reader.error(
+                    join(self.key, "keyframe"),
+                    got,
+                    rule,
+                    "take a keyframe, or angles, that close it",
+                )
+            ends = [self.prefix + self.names[b] if b else None for b in closure.bodies]
+            point = self.at + self.turn @ closure.pose(self.start, 1)[:3, 3]
+            if ends[1] is None:  # a scene's joint has its second body always
+                ends.reverse()
+            link = {"name": name, "kind": closure.kind, "body_a": ends[0], "body_b": ends[1],
+                    "position": point.tolist(), "coordinates": how}  # fmt: skip
+            found.append(common | present(link))
+        return found
 
     def _numbers(self) -> dict[str, dict[str, float]]:
         """Key of a joint -> joint -> number: the scene's, else the file's."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from diffsim_ros.fields import REQUIRED, Field, Section
-from diffsim_ros.scene.links.joint import COORDINATES
+from diffsim_ros.scene.links.joint import TREE_COORDINATES
 from diffsim_ros.scene.links.payload import PayloadLink
 
 UNITS = {
@@ -57,7 +57,7 @@ ROBOT: Section = {
     "coordinates": Field(
         "choice",
         "of its joints, see links of type joint; absent: reduced, with joint_stiffness maximal",
-        choices=COORDINATES,
+        choices=TREE_COORDINATES,
     ),
     "joint_stiffness": Field(
         "number",

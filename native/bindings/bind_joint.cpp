@@ -59,11 +59,17 @@ void make_joint(Scene& scene, const std::string& name, const std::string& kind,
                 const std::optional<double>& stiffness, const std::optional<double>& damping,
                 const std::optional<double>& rotational_stiffness,
                 const std::optional<double>& rotational_damping, double friction_damping,
-                double coordinate, bool reduced, const std::string& mimic, double ratio,
-                double shift) {
+                double coordinate, bool reduced, bool constrained, const std::string& mimic,
+                double ratio, double shift) {
+  if (reduced && constrained) {
+    refuse("joint '" + name + "'", "is reduced or constrained, not both", "both");
+  }
+  const auto coordinates = reduced       ? JointCoordinates::reduced
+                           : constrained ? JointCoordinates::constrained
+                                         : JointCoordinates::maximal;
   add_joint(scene, name,
             {kind, a, b, position, axis, second_axis, stiffness, damping, rotational_stiffness,
-             rotational_damping, friction_damping, coordinate, mimic, ratio, shift, reduced});
+             rotational_damping, friction_damping, coordinate, mimic, ratio, shift, coordinates});
 }
 
 }  // namespace
@@ -77,13 +83,15 @@ void bind_joint(py::class_<Scene>& scene) {
           py::arg("stiffness") = py::none(), py::arg("damping") = py::none(),
           py::arg("rotational_stiffness") = py::none(), py::arg("rotational_damping") = py::none(),
           py::arg("friction_damping") = 0., py::arg("coordinate") = 0., py::arg("reduced") = false,
-          py::arg("mimic") = "", py::arg("ratio") = 1., py::arg("shift") = 0.,
+          py::arg("constrained") = false, py::arg("mimic") = "", py::arg("ratio") = 1.,
+          py::arg("shift") = 0.,
           "ball, hinge, slider, weld, planar or universal by penalty, between two bodies or one "
           "and the world \"\"; position and axes in the world, at the scene's start pose. Defaults "
           "of stiffness and damping follow from the bodies' masses (engine.md). coordinate: "
           "the "
           "angle or displacement [rad or m] that the start pose has. reduced: body_b is carried by "
-          "the joint's coordinates, exactly; such joints form trees. "
+          "the joint's coordinates, exactly; such joints form trees. constrained: held exactly by "
+          "constraint rows with multipliers, as a joint that closes a loop. "
           "mimic: another reduced hinge or slider that this one follows, q = ratio q_mimic + "
           "shift.")
       .def(

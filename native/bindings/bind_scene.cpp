@@ -61,7 +61,7 @@ MatrixXd joined(const Scene& scene, const Element& e, const Window& window, cons
 py::dict evaluate_element(Scene& scene, const std::string& name, const VectorXd& p,
                           const std::vector<std::vector<MatrixXd>>& instants, double step, double t,
                           const std::vector<std::uint8_t>& held, double compression,
-                          std::optional<double> radius) {
+                          std::optional<double> radius, const VectorXd& multipliers) {
   scene.finalize();
   scene.check(p);
   if (!(step > 0) || !std::isfinite(step)) refuse("evaluate_element: step", "must be > 0", step);
@@ -80,6 +80,13 @@ py::dict evaluate_element(Scene& scene, const std::string& name, const VectorXd&
     refuse("evaluate_element: held", "must be one per point of hybrid friction", held.size());
   }
   state[0].stick = held;
+  if (multipliers.size() > 0) {
+    if (multipliers.size() > state[0].qdot.size()) {
+      refuse("evaluate_element: multipliers", "must be at most the coordinates of the scene",
+             multipliers.size());
+    }
+    state[0].qdot.tail(multipliers.size()) = multipliers;
+  }
   for (const auto& e : scene.elements()) {
     if (e->name() != name) continue;
     std::vector<int> all(scene.parameters().size());
@@ -244,10 +251,10 @@ void bind_scene(py::module_& m) {
       .def("evaluate_element", &evaluate_element, py::arg("name"), py::arg("p"),
            py::arg("instants"), py::arg("step"), py::arg("t") = 0.,
            py::arg("held") = std::vector<std::uint8_t>(), py::arg("compression") = 1.,
-           py::arg("spectral_radius") = py::none(),
+           py::arg("spectral_radius") = py::none(), py::arg("multipliers") = VectorXd(),
            "r, K = dr/dx, B = dr/dv, dr_dp and past (K, B) of one element at given instants "
            "[(c, theta, v, omega) each (nodes, 3)], newest first; `held` per point of hybrid "
-           "friction: for derivative tests.");
+           "friction, `multipliers` of constrained joints [N, N m] now: for derivative tests.");
 }
 
 }  // namespace diffsim

@@ -31,6 +31,10 @@ void prepare(Scene& scene, const VectorXd& p) {
   if (scene.articulation()) {
     refuse("statics: joints", "must be in maximal coordinates", "some in reduced ones");
   }
+  if (scene.closure()) {
+    refuse("statics: joints", "must be in maximal coordinates",
+           "joint '" + scene.closure()->joints()[0]->name() + "', which is constrained");
+  }
   for (const ContactElement* contact : scene.contacts()) {
     if (contact->stick_count() == 0) continue;
     refuse("contact '" + contact->name() + "': friction",
@@ -218,8 +222,14 @@ py::dict start_moved(Scene& scene, const VectorXd& p) {
   scene.finalize();
   scene.check(p);
   py::dict moved;
+  const State s = scene.open_start(p), free = scene.free_start(p);
+  if (scene.closure()) {
+    for (const Joint* joint : scene.closure()->joints()) {
+      const Eigen::Vector4d gap = Closure::gap(*joint, s, p);
+      moved[py::str(joint->name())] = py::make_tuple(gap[0], gap[1], gap[2], gap[3]);
+    }
+  }
   if (!scene.articulation()) return moved;
-  const State s = scene.start(p), free = scene.free_start(p);
   for (const Articulation::Link& link : scene.articulation()->links()) {
     const int i = link.node, f = link.frame;
     const Vector3d turn = log_rotation(s.R[f] * free.R[f].transpose());

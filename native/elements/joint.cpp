@@ -56,7 +56,8 @@ void Joint::add(const Window& window, const VectorXd& p, const Assembly& out) co
     }
     return;
   }
-  if (reduced() && params_.friction_damping < 0) return;  // a weld
+  if (constrained()) add_rows(window, p, out);
+  if (!maximal() && params_.friction_damping < 0) return;  // a weld
   const JointPose j(nodes_, place(p), window.now());
   const Values v = values(p);
   const Vector3d a = j.A.col(2);
@@ -76,12 +77,12 @@ void Joint::add(const Window& window, const VectorXd& p, const Assembly& out) co
 }
 
 void Joint::add_energy(const State& s, const VectorXd& p, Energy& to) const {
-  if (reduced()) return;  // what holds exactly stores nothing
+  if (!maximal()) return;  // what holds exactly stores nothing
   to.springs += report(s, p).energy;
 }
 
 void Joint::add_energy_slopes(const State& s, const VectorXd& p, OutputJacobian& by) const {
-  if (reduced()) return;
+  if (!maximal()) return;
   add_rest_forces(s, p, Energy::kSprings, by);
   const auto add = [&](int parameter) {  // the energy is linear in both stiffnesses
     if (parameter < 0) return;

@@ -8,6 +8,9 @@
 // stiffness parts come from the energy k d.P d/2 + sum_i E_i (+ const). A hinge's E = k_r (1 -
 // a_3.b_3) is [G]'s constraint |a_3 - b_3|^2 k_r/2; a weld has three pairs with half of k_r each,
 // together k_r (1 - cos angle); a universal joint has E = k_r s^2/2 between its two axes.
+//
+// A constrained joint holds the same exactly: rows g_i(x) = 0 at the end of a step, each with a
+// multiplier whose force is lambda_i dg_i/dx (joint_rows.cpp, reduced/closure.hpp).
 #pragma once
 
 #include <optional>
@@ -43,8 +46,13 @@ struct JointKind {
   }
 };
 
+/// By stiff springs between bodies with coordinates of their own; by the joint's own coordinates,
+/// which carry body b; or by constraint rows with multipliers.
+enum class JointCoordinates : unsigned char { maximal, reduced, constrained };
+
 struct JointParameters {
-  // In reduced coordinates there are none of the first four: what is held is held exactly.
+  JointCoordinates coordinates = JointCoordinates::maximal;
+  // Of joints that hold exactly there are none of the first four.
   int stiffness = -1, damping = -1;                        // [N/m], [N s/m]
   int rotational_stiffness = -1, rotational_damping = -1;  // [N m/rad], [N m s/rad]
   int friction_damping = -1;                               // [N s/m] or [N m s/rad]
@@ -57,6 +65,7 @@ struct JointStart {
   std::array<Matrix3d, 2> R, axes, own_axes;  // axes in the world, and in their bodies
   Vector3d position;
   double displacement;  // of b along the axis
+  double load = 1, arm = 1;
 };
 
 /// A joint as it stands at one instant, for reports.
@@ -76,12 +85,8 @@ class Joint : public Element {
         nodes_(std::move(nodes)),
         start_(std::move(start)),
         params_(params) {}
-  std::vector<std::pair<int, int>> couplings() const override {
-    return acts_on_freedom() ? std::vector<std::pair<int, int>>() : nodes_.couplings();
-  }
-  void bind(const BlockPattern& pattern, const BlockPattern&) override {
-    if (!acts_on_freedom()) nodes_.bind(pattern);
-  }
+  std::vector<std::pair<int, int>> couplings() const override;
+  void bind(const BlockPattern& pattern, const BlockPattern&) override;
   void add(const Window& window, const VectorXd& p, const Assembly& out) const override;
   void add_energy(const State& s, const VectorXd& p, Energy& to) const override;
   void add_energy_slopes(const State& s, const VectorXd& p, OutputJacobian& by) const override;
@@ -89,7 +94,9 @@ class Joint : public Element {
   void list_outputs(const Scene& scene, OutputList& to) const override;
 
   const JointKind& kind() const { return kind_; }
-  bool reduced() const { return params_.stiffness < 0; }
+  bool maximal() const { return params_.coordinates == JointCoordinates::maximal; }
+  bool reduced() const { return params_.coordinates == JointCoordinates::reduced; }
+  bool constrained() const { return params_.coordinates == JointCoordinates::constrained; }
   const NodePair& nodes() const { return nodes_; }
   /// Angle or displacement, where the kind has one, by the poses of both bodies.
   JointCoordinate coordinate(const State& s, const VectorXd& p) const;
@@ -132,6 +139,29 @@ class Joint : public Element {
                              double by_q, double by_rate, OutputJacobian& by) const;
   JointReport report(const State& s, const VectorXd& p) const;
 
+  /// What it holds exactly when constrained, one row g = 0 each: a_i.d [m] of a direction of body
+  /// a, or minus the cosine between an axis of a and one of b across it [rad].
+  static constexpr int kMostRows = 6;
+  struct Row {
+    JointCoordinate at;  // g, its rate, derivatives by poses
+    bool turns;
+    int column;  // of a's axes, where it does not turn
+  };
+  int held_rows(const State& s, const VectorXd& p, Row out[kMostRows]) const;
+  /// Whether that row is a rotation's.
+  bool turns(int row) const;
+  CoordinateSlopes row_by_place(const Row& row, const State& s, const VectorXd& p) const;
+  /// Of a constrained joint: the rows that are kept, whose multipliers [N, N m] are the rates of
+  /// the coordinates of `node`, from `first` on in State::q.
+  struct Multipliers {
+    std::vector<int> rows;
+    int node = -1, dof = 0, first = 0;
+  };
+  const Multipliers& multipliers() const { return multipliers_; }
+  void set_multipliers(const Multipliers& multipliers) { multipliers_ = multipliers; }
+  double load() const { return start_.load; }  // weight of the heavier body [N]
+  double arm() const { return start_.arm; }    // the longest of both [m]
+
  private:
   struct Pair;  // one term E_i at a state
   struct Values;
@@ -143,6 +173,7 @@ class Joint : public Element {
   void add_jacobian(const JointPose& j, const Values& v, const Vector3d& G, const Pair* pair,
                     int count, const Assembly& out) const;
   void add_columns(const JointPose& j, const Pair* pair, int count, ParameterColumns& out) const;
+  void add_rows(const Window& window, const VectorXd& p, const Assembly& out) const;
 
   JointKind kind_;
   NodePair nodes_;
@@ -150,6 +181,8 @@ class Joint : public Element {
   JointParameters params_;
   CoordinateFreedom freedom_;
   Mimic mimic_;
+  Multipliers multipliers_;
+  std::array<int, 2> down_{-1, -1}, up_{-1, -1};  // blocks (body, multipliers) and back
 };
 
 struct JointSpec {
@@ -161,7 +194,7 @@ struct JointSpec {
   double coordinate = 0;        // angle or displacement that the start pose has
   std::string mimic = {};       // reduced: another joint whose coordinate this one's follows,
   double ratio = 1, shift = 0;  // ratio times it plus shift [rad or m]
-  bool reduced = false;  // body b is carried by the joint's coordinates (reduced/articulation.hpp)
+  JointCoordinates coordinates = JointCoordinates::maximal;
 };
 
 /// Defaults, evaluated once and written as parameters (m: the larger of the two masses, m_r the

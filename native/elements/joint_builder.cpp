@@ -134,7 +134,8 @@ Joint::Mimic mimic_of(const Scene& scene, const std::string& place, const JointK
   const auto one = [](const JointKind& k) {
     return k.coordinate != Coordinate::none && k.pairs != Pairs::none && k.translation.beta != 1;
   };
-  if (!spec.reduced || !other.reduced() || !one(kind) || !one(other.kind())) {
+  if (spec.coordinates != JointCoordinates::reduced || !other.reduced() || !one(kind) ||
+      !one(other.kind())) {
     refuse(key, "is for hinges and sliders in reduced coordinates", "'" + spec.mimic + "'");
   }
   if (other.mimic().joint) {
@@ -154,7 +155,8 @@ JointParameters parameters(ParameterTable& table, const std::string& name, const
   const double k = spec.stiffness.value_or(kReserve * kLoads * kGravity / kOpening * m);
   const double c = spec.damping.value_or(2 * std::sqrt(std::max(k, 0.) * reduced));
   JointParameters params;
-  if (spec.reduced) {
+  params.coordinates = spec.coordinates;
+  if (spec.coordinates != JointCoordinates::maximal) {
     if (spec.stiffness || spec.damping || spec.rotational_stiffness || spec.rotational_damping) {
       refuse(place + ": stiffness, damping", "are of joints in maximal coordinates", "a value");
     }
@@ -195,7 +197,7 @@ void add_joint(Scene& scene, const std::string& name, const JointSpec& spec) {
            "'" + spec.body_a + "' and '" + spec.body_b + "'",
            "drive a kinematic body by its keys instead");
   }
-  if (spec.reduced) check_reduced(scene, place, spec);
+  if (spec.coordinates == JointCoordinates::reduced) check_reduced(scene, place, spec);
   if (!spec.position.allFinite()) {
     refuse(place + ": position", "must be finite [m]", spec.position.transpose());
   }
@@ -214,6 +216,8 @@ void add_joint(Scene& scene, const std::string& name, const JointSpec& spec) {
     anchor[m] = pose.R.transpose() * ((m == 0 ? spec.position : shifted) - pose.c);
     if (end[m].node >= 0) arm = std::max({arm, anchor[m].norm(), end[m].radius});
   }
+  start.load = kGravity * std::max(end[0].mass, end[1].mass);
+  if (arm > 0) start.arm = arm;
   JointParameters params = parameters(scene.table(), name, place, kind, spec, end, arm);
   bool particle = false;  // it is its own point, and must be where the joint is
   for (int m = 0; m < 2; ++m) {
@@ -235,7 +239,8 @@ void add_joint(Scene& scene, const std::string& name, const JointSpec& spec) {
   }
   auto joint = std::make_unique<Joint>(name, kind, nodes, start, params);
   if (!spec.mimic.empty()) joint->set_mimic(mimic_of(scene, place, kind, spec));
-  if (spec.reduced) scene.add_reduced(joint.get());
+  if (joint->reduced()) scene.add_reduced(joint.get());
+  if (joint->constrained()) scene.add_constrained(joint.get());
   scene.add_element(std::move(joint));
 }
 

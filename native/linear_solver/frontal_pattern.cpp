@@ -153,6 +153,10 @@ class Builder {
     for (int b = n; b < pattern.blocks(); ++b) pairs.emplace_back(pattern.row[b], pattern.col[b]);
     graph_ = make_graph(n, std::move(pairs));
     initial_ = elimination_order(graph_, pattern.size);
+    // Multipliers are pivots only once all that they couple with is gone.
+    std::vector<bool> last(n, false);
+    for (int i : pattern.multipliers) last[i] = true;
+    std::stable_partition(initial_.begin(), initial_.end(), [&](int i) { return !last[i]; });
     position_.resize(n);
     for (int k = 0; k < n; ++k) position_[initial_[k]] = k;
     super_ = eliminate(graph_, initial_, position_, pattern.size);

@@ -40,7 +40,7 @@ int worth_of_products(const MatrixXd& x) {
 }  // namespace
 
 LinearPattern::LinearPattern(const BlockPattern& pattern, bool stiff)
-    : pattern_(&pattern), stiff_(stiff) {
+    : pattern_(&pattern), stiff_(stiff), general_(!pattern.multipliers.empty()) {
   for (const int size : pattern.size) {
     count_ += size > 0;
     general_ = general_ || (size != 3 && size != 6);

@@ -16,7 +16,8 @@ class LinearPattern {
   /// eliminations by blocks are worth refining.
   explicit LinearPattern(const BlockPattern& pattern, bool stiff = false);
   bool stiff() const { return stiff_; }
-  /// Whether some nodes have other sizes than 3 and 6, which eliminations alone take.
+  /// Whether some nodes have other sizes than 3 and 6, or are multipliers: eliminations alone take
+  /// those.
   bool general() const { return general_; }
 
   /// Chains, trees and a handful of nodes: BlockLU has hardly any fill there and the least

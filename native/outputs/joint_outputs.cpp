@@ -23,7 +23,7 @@ void Joint::list_outputs(const Scene& scene, OutputList& to) const {
   };
   to.push_back(wrench(name() + ".force", scene, WrenchPart::force, spec));
   to.push_back(wrench(name() + ".torque", scene, WrenchPart::torque, spec));
-  if (!reduced()) to.push_back(energy_of(name(), {this}));
+  if (maximal()) to.push_back(energy_of(name(), {this}));
 }
 
 }  // namespace diffsim

@@ -109,6 +109,7 @@ ReducedPattern::ReducedPattern(const Articulation& articulation, const std::vect
     }
   }
   pattern_ = BlockPattern(sizes, pairs, dofs);
+  pattern_.multipliers = full.multipliers;
   const BlockPattern& P = pattern_;
   for (int b = 0; b < full.blocks(); ++b) {
     const int i = full.row[b], j = full.col[b];

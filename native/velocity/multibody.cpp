@@ -87,6 +87,7 @@ void Multibody::sort_elements() {
       continue;
     }
     if (const auto* joint = dynamic_cast<const Joint*>(e.get())) {
+      if (joint->constrained()) refuse_in("joint " + place, "a loop closed by constraint rows");
       if (!joint->reduced()) refuse_in("joint " + place, "a joint in maximal coordinates");
     }
     if (const auto* armature = dynamic_cast<const diffsim::Armature*>(e.get())) {

@@ -42,14 +42,17 @@ def node_count(scene) -> int:
 
 
 def packed(scene, d):
-    """(nodes, 6) tangent direction as the dof vector of the scene (points have 3 dofs)."""
-    ends = [*(scene.dof_offset(n) for n in scene.body_names[1:]), scene.ndof]
+    """(nodes, 6) tangent direction as the dof vector of the scene (points have 3 dofs).
+
+    Coordinates and multipliers of joints stand still.
+    """
+    ends = [*(scene.dof_offset(n) for n in scene.body_names[1:]), scene.body_ndof]
     parts = []
     for name, end in zip(scene.body_names, ends, strict=True):
         first, count = scene.nodes_of(name)
         size = (end - scene.dof_offset(name)) // count
         parts.append(d[first : first + count, :size].ravel())
-    return np.concatenate(parts)
+    return np.concatenate([*parts, np.zeros(scene.ndof - scene.body_ndof)])
 
 
 def agree(exact, difference_at, scale: float) -> tuple[bool, float]:
@@ -60,16 +63,18 @@ def agree(exact, difference_at, scale: float) -> tuple[bool, float]:
 
 def check_element(
     scene, name: str, p, instants, rng, frames, t: float = 1.0, held=(), spectral_radius=None,
+    multipliers=(),
 ) -> dict:  # fmt: skip
     """Run the battery at one state and time; raises AssertionError naming the wrong derivative.
 
     spectral_radius: of generalized-alpha, in place of BDF.
+    multipliers: of constrained joints [N, N m], the last degrees of freedom of the scene.
     """
     nodes = node_count(scene)
 
-    def evaluate(q, moved):
+    def evaluate(q, moved, forces=multipliers):
         return scene.evaluate_element(
-            name, q, moved, STEP, t, held, spectral_radius=spectral_radius
+            name, q, moved, STEP, t, held, spectral_radius=spectral_radius, multipliers=forces
         )
 
     out = evaluate(p, instants)
@@ -95,6 +100,11 @@ def check_element(
 
             good, worst = agree(matrix @ packed(scene, d), difference, size)
             assert good, f"{name}: dr/d{which}_(n-{k}) is off by {worst:.2e} (size {size:.2e})"
+    if len(multipliers):
+        d = rng.normal(size=len(multipliers))
+        one, other = (evaluate(p, instants, multipliers + sign * d)["r"] for sign in (1, -1))
+        exact = out["B"][:, -len(d) :] @ d  # forces are linear in them
+        assert np.abs(exact - (one - other) / 2).max() <= 1e-12 * size, f"{name}: multipliers"
     for j, info in enumerate(scene.parameters):
         if info.initial:
             continue

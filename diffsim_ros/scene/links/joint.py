@@ -12,7 +12,8 @@ from diffsim_ros.scene.placing import unit
 from diffsim_ros.scene.targets import AXES, Entries, Target
 
 KINDS = ("ball", "hinge", "slider", "weld", "planar", "universal")
-COORDINATES = ("maximal", "reduced")
+TREE_COORDINATES = ("maximal", "reduced")
+COORDINATES = (*TREE_COORDINATES, "constrained")
 LIMITS: Section = {
     "lower": Field("number", "absent: none", "rad or m"),
     "upper": Field("number", "absent: none", "rad or m"),
@@ -52,7 +53,8 @@ class JointLink(SceneLink):
     coordinates: str = key(
         "choice",
         "maximal: held by stiff springs; reduced: exactly, body_b is carried by the joint, whose "
-        "coordinates are degrees of freedom; such joints form trees",
+        "coordinates are degrees of freedom; such joints form trees; constrained: exactly too, by "
+        "constraint rows with multipliers: closes loops",
         default="maximal",
         choices=COORDINATES,
     )
@@ -121,10 +123,13 @@ class JointLink(SceneLink):
             raise reader.error(join(key, "second_axis"), second, rule)
         if second is not None:
             values["second_axis"] = unit(reader, second, join(key, "second_axis"))
-        if values["coordinates"] == "reduced":
+        if values["coordinates"] != "maximal":
+            holds = "reduced coordinates hold" if values["coordinates"] == "reduced" else (
+                "a constrained joint holds"
+            )  # fmt: skip
             for name in cls.CHOSEN:
                 if values[name] is not None:
-                    rule = "none: reduced coordinates hold exactly"
+                    rule = f"none: {holds} exactly"
                     raise reader.error(join(key, name), values[name], rule)
         for name in ("coulomb_friction", "armature"):
             if values[name] is not None:
@@ -146,6 +151,7 @@ class JointLink(SceneLink):
             position=self.position,
             axis=self.axis,
             reduced=self.reduced,
+            constrained=self.constrained,
             ratio=self.ratio,
             shift=self.shift,
             **self.given(*more),
@@ -162,6 +168,11 @@ class JointLink(SceneLink):
     def reduced(self) -> bool:
         """Whether body_b is carried by the joint's coordinates."""
         return self.coordinates == "reduced"
+
+    @property
+    def constrained(self) -> bool:
+        """Whether it holds by constraint rows."""
+        return self.coordinates == "constrained"
 
     def part_name(self, which: str) -> str:
         """Name in the engine of its limits, its friction or its armature."""
