@@ -4,6 +4,7 @@
 
 #include "bodies/kinematics.hpp"
 #include "implicit_stepper.hpp"
+#include "velocity/velocity_stepper.hpp"
 
 namespace diffsim {
 namespace {
@@ -276,7 +277,15 @@ bool Rollout::advance_step(int step, int depth, double t, double h, Stepper& ste
 }
 
 bool Rollout::accept(const TimeScheme& scheme, double t, Stepper& stepper) {
-  records_.push_back({scheme, t, std::make_shared<State>(stepper.state()), -1, nullptr});
+  std::shared_ptr<State> state;
+  if (mode_ == GradientMode::none && records_.size() == 3 &&
+      records_[0].state.use_count() == 1) {  // about to be forgotten, see below
+    state = std::move(records_[0].state);
+    *state = stepper.state();
+  } else {
+    state = std::make_shared<State>(stepper.state());
+  }
+  records_.push_back({scheme, t, std::move(state), -1, nullptr});
   if (!derive(stepper)) {
     records_.pop_back();
     return false;

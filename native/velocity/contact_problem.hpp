@@ -13,10 +13,9 @@
 #include <vector>
 
 #include "../math.hpp"
+#include "velocity_options.hpp"
 
 namespace diffsim {
-
-enum class FrictionCone { cone, pyramid };
 
 class ContactProblem {
  public:

@@ -141,10 +141,42 @@ void Multibody::find_islands() {
     }
   }
   pattern_ = BlockPattern(sizes, pairs, dofs);
+  find_parents();
+}
+
+void Multibody::find_parents() {
+  for (std::size_t k = 0; k < steps_.size(); ++k) {
+    islands_[island_of_[steps_[k].dof]].steps.push_back(static_cast<int>(k));
+  }
+  for (std::size_t i = 0; i < armatures_.size(); ++i) {
+    islands_[island_of_[armatures_[i].dof]].armatures.push_back(static_cast<int>(i));
+  }
+  for (Island& island : islands_) {
+    constexpr int kUnknown = -2;
+    island.parents.assign(island.dofs.size(), kUnknown);
+    bool tree = true;
+    for (const int k : island.steps) {
+      const Step& step = steps_[k];
+      int before = -1;
+      if (step.parent >= 0) before = place_of_[steps_[step.parent].dof] + steps_[step.parent].columns - 1;
+      for (int i = 0; i < step.columns; ++i) {
+        const int place = place_of_[step.dof] + i;
+        // Not of joints that follow others: theirs is a coordinate in two places of the tree.
+        tree = tree && before < place && island.parents[place] == kUnknown;
+        island.parents[place] = before;
+        before = place;
+      }
+    }
+    if (tree) continue;
+    for (std::size_t i = 0; i < island.parents.size(); ++i) {
+      island.parents[i] = static_cast<int>(i) - 1;
+    }
+  }
 }
 
 MultibodyState::MultibodyState(const Multibody& model)
     : model_(&model),
+      links_(model.scene()),
       S_(model.steps().size(), Axes::Zero()),
       T_(S_),
       P_(S_),
@@ -165,9 +197,9 @@ void MultibodyState::place(const VectorXd& p, const State& s) {
   origin_ = s.c.col(0);
   std::size_t first = 0;
   if (const Articulation* at = scene.articulation()) {
-    at->screws(p, s, origin_, articulated_, articulated_rate_);
-    first = articulated_.size();
-    std::copy(articulated_.begin(), articulated_.end(), S_.begin());
+    links_.set_parameters(p);
+    links_.screws(s, origin_, S_);
+    first = at->steps().size();
   }
   for (std::size_t k = first; k < S_.size(); ++k) {
     const Multibody::Step& step = model_->steps()[k];
@@ -217,53 +249,68 @@ void MultibodyState::accelerate(const VectorXd* udot) {
   }
 }
 
-void MultibodyState::mass_matrix(int island, const VectorXd& p, MatrixXd& M) const {
-  const auto n = static_cast<Eigen::Index>(model_->islands()[island].dofs.size());
-  M.setZero(n, n);
+void MultibodyState::mass_matrix(int island, const VectorXd& p, TreeFactor& M) const {
+  const Multibody::Island& own = model_->islands()[island];
+  M.set_zero();
   const auto& steps = model_->steps();
-  for (std::size_t k = 0; k < steps.size(); ++k) {
-    if (model_->island_of(steps[k].dof) != island) continue;
-    if (steps[k].driven) {
-      for (int i = 0; i < 3; ++i) {
-        const int at = model_->place_of(steps[k].dof + i);
-        M(at, at) = 1;
-      }
+  for (const int k : own.steps) {
+    const Multibody::Step& step = steps[k];
+    const int place = model_->place_of(step.dof);
+    if (step.driven) {
+      for (int i = 0; i < 3; ++i) M.entry(place + i, place + i) = 1;
       continue;
     }
-    for (int i = 0; i < steps[k].columns; ++i) {
+    for (int i = 0; i < step.columns; ++i) {
       const Vector6 T = times(I_[k], S_[k].col(i));
-      const int row = model_->place_of(steps[k].dof + i);
-      for (int j = 0; j < steps[k].columns; ++j) {
-        M(row, model_->place_of(steps[k].dof + j)) += T.dot(S_[k].col(j));
-      }
-      for (int l = steps[k].parent; l >= 0; l = steps[l].parent) {
+      const int row = place + i;
+      for (int j = 0; j <= i; ++j) M.entry(row, place + j) += T.dot(S_[k].col(j));
+      for (int l = step.parent; l >= 0; l = steps[l].parent) {
+        const int before = model_->place_of(steps[l].dof);
         for (int j = 0; j < steps[l].columns; ++j) {
-          const int column = model_->place_of(steps[l].dof + j);
+          const int column = before + j;
           const double value = T.dot(S_[l].col(j));
-          M(row, column) += value;
-          M(column, row) += value;
+          // Joints that follow others have their coordinates.
+          M.entry(std::max(row, column), std::min(row, column)) += row == column ? 2 * value : value;
         }
       }
     }
   }
-  for (const auto& a : model_->armatures()) {
-    if (model_->island_of(a.dof) != island) continue;
+  for (const int i : own.armatures) {
+    const Multibody::Armature& a = model_->armatures()[i];
     const int at = model_->place_of(a.dof);
-    M(at, at) += a.ratio * a.ratio * p[a.parameter];
+    M.entry(at, at) += a.ratio * a.ratio * p[a.parameter];
   }
 }
 
-void MultibodyState::add_inertia(const VectorXd& p, const VectorXd* udot, VectorXd& r) {
+void MultibodyState::add_inertia(const VectorXd& p, const VectorXd* udot, const VectorXd* on_nodes,
+                                 VectorXd& r) {
   const auto& steps = model_->steps();
+  const auto& nodes = model_->scene().nodes();
   for (auto& F : F_) F.setZero();
   for (std::size_t b = 0; b < inertia_.size(); ++b) {
-    const int step = model_->bodies()[b].step;
-    if (step < 0 || model_->bodies()[b].mass < 0) continue;
-    F_[step] += times(inertia_[b], A_[step]) + cross_force(V_[step], times(inertia_[b], V_[step]));
+    const Multibody::Body& body = model_->bodies()[b];
+    if (body.step < 0) continue;
+    ForceVector W;
+    if (body.mass >= 0) {
+      const MotionVector V(V_[body.step]);
+      W = inertia_[b] * MotionVector(A_[body.step]) + crossf(V, inertia_[b] * V);
+    }
+    if (on_nodes) {
+      const Node& n = nodes[body.node];
+      const Vector3d f = on_nodes->segment<3>(n.dof);
+      W.f += f;
+      W.n += arm_[b].cross(f);
+      if (n.kind == NodeKind::frame) W.n += on_nodes->segment<3>(n.dof + 3);
+    }
+    F_[body.step].head<3>() += W.n;
+    F_[body.step].tail<3>() += W.f;
   }
   for (int k = static_cast<int>(F_.size()) - 1; k >= 0; --k) {
     for (int i = 0; i < steps[k].columns; ++i) r[steps[k].dof + i] += S_[k].col(i).dot(F_[k]);
     if (steps[k].parent >= 0) F_[steps[k].parent] += F_[k];
+  }
+  for (std::size_t i = inertia_.size(); on_nodes && i < nodes.size(); ++i) {  // joint coordinates
+    for (int k = nodes[i].dof; k < nodes[i].dof + nodes[i].size(); ++k) r[k] += (*on_nodes)[k];
   }
   if (!udot) return;
   for (const auto& a : model_->armatures()) {
@@ -273,8 +320,8 @@ void MultibodyState::add_inertia(const VectorXd& p, const VectorXd* udot, Vector
 
 void MultibodyState::inertia_derivatives(int island, MatrixXd& D_q, MatrixXd& D_u) const {
   const auto& steps = model_->steps();
-  for (std::size_t k = 0; k < steps.size(); ++k) {
-    if (model_->island_of(steps[k].dof) != island || steps[k].driven) continue;
+  for (const int k : model_->islands()[island].steps) {
+    if (steps[k].driven) continue;
     for (int i = 0; i < steps[k].columns; ++i) {
       const Vector6 S = S_[k].col(i);
       const int own = model_->place_of(steps[k].dof + i);
@@ -326,28 +373,6 @@ void MultibodyState::sum_composites() {
   }
 }
 
-void MultibodyState::add_wrenches(const VectorXd& r, VectorXd& rows) const {
-  const auto& steps = model_->steps();
-  const auto& nodes = model_->scene().nodes();
-  std::vector<Vector6>& F = scratch_;
-  F.assign(steps.size(), Vector6::Zero());
-  for (std::size_t b = 0; b < inertia_.size(); ++b) {
-    const Multibody::Body& body = model_->bodies()[b];
-    if (body.step < 0) continue;
-    const Node& n = nodes[body.node];
-    Vector6 own = Vector6::Zero();
-    own.head(n.size()) = r.segment(n.dof, n.size());
-    F[body.step] += wrench(own, arm_[b]);
-  }
-  for (int k = static_cast<int>(F.size()) - 1; k >= 0; --k) {
-    for (int i = 0; i < steps[k].columns; ++i) rows[steps[k].dof + i] += S_[k].col(i).dot(F[k]);
-    if (steps[k].parent >= 0) F[steps[k].parent] += F[k];
-  }
-  for (std::size_t i = inertia_.size(); i < nodes.size(); ++i) {  // on joint coordinates
-    rows.segment(nodes[i].dof, nodes[i].size()) += r.segment(nodes[i].dof, nodes[i].size());
-  }
-}
-
 void MultibodyState::add_force(int dof, double value, Eigen::Ref<VectorXd> rows) const {
   const int node = model_->node_of(dof);
   if (node >= static_cast<int>(inertia_.size())) {
@@ -359,6 +384,10 @@ void MultibodyState::add_force(int dof, double value, Eigen::Ref<VectorXd> rows)
   own[dof - n.dof] = value;
   const Vector6 W = wrench(own, arm_[node]);
   each_axis_of(node, [&](int at, const Vector6& S, int) { rows[at] += S.dot(W); });
+}
+
+Symmetric3 MultibodyState::inertia_slope(int body, int entry) const {
+  return about_world_axes(Vector6::Unit(entry), orientation_[body]);
 }
 
 void MultibodyState::inertia_columns(const VectorXd& udot, ParameterColumns& columns) const {
@@ -381,7 +410,7 @@ void MultibodyState::inertia_columns(const VectorXd& udot, ParameterColumns& col
     for (int e = 0; body.inertia >= 0 && e < 6; ++e) {
       const int c = columns.column(body.inertia + e);
       if (c < 0) continue;
-      add(c, {0, Vector3d::Zero(), about_world_axes(Vector6::Unit(e), orientation_[b])}, body.step);
+      add(c, {0, Vector3d::Zero(), inertia_slope(static_cast<int>(b), e)}, body.step);
     }
   }
   for (const auto& a : model_->armatures()) {
