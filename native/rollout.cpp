@@ -114,6 +114,9 @@ Rollout::Rollout(const Scene& scene, const VectorXd& p, int steps, const Options
   } else {
     records_.push_back({first, 0, std::make_shared<State>(scene.start(p)), 0, nullptr});
   }
+  if (mode == GradientMode::store || mode == GradientMode::checkpoint) {
+    records_.reserve(records_.size() + static_cast<std::size_t>(steps));
+  }
   if (options.velocity) {
     check_velocity_stepper();
     records_.back().state->hard_contacts = true;
@@ -322,7 +325,7 @@ void Rollout::restore_states(std::size_t i, Stepper& stepper) {
 
 void Rollout::forget_increments() {
   // Steps start from the last state's increment; linearizations need none.
-  if (records_.size() < 2) return;
+  if (mode_ == GradientMode::none || records_.size() < 2) return;
   records_[records_.size() - 2].state->dc.resize(3, 0);
 }
 

@@ -149,7 +149,8 @@ VelocityStepper::PressedRows VelocityStepper::rows_before(int index, const State
     const Moves move = moves(touch);
     to.q.middleRows<3>(at) -= touch.restitution * by_bound *
                               (touch.before.transpose() * move.n + gap.n.transpose() * move.w);
-    to.u.middleRows<3>(at) -= touch.restitution * by_bound * island.J.col(3 * to.touches[a]).transpose();
+    to.u.middleRows<3>(at) -=
+        touch.restitution * by_bound * island.J.col(3 * to.touches[a]).transpose();
     const int bounce = listed.column(touch.element->restitution_parameter());
     if (bounce >= 0) to.p.block<3, 1>(at, to.local[bounce]) -= by_bound * gap.n.dot(touch.before);
     shape.clear();

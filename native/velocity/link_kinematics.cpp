@@ -1,6 +1,7 @@
 #include "link_kinematics.hpp"
 
 #include <cmath>
+#include <cstring>
 
 #include "../reduced/twist.hpp"
 
@@ -13,9 +14,8 @@ LinkKinematics::LinkKinematics(const Scene& scene) : scene_(&scene), at_(scene.a
   const auto& nodes = scene.nodes();
   for (const Articulation::Link& link : at_->links()) {
     const int carrier = link.joint->nodes().node(0);
-    Link own{link.node, link.frame, carrier, carrier < 0 ? -1 : nodes[carrier].frame,
-             kWeld,     0,          0,       false,
-             1,         0};
+    Link own{link.node, link.frame, carrier, carrier < 0 ? -1 : nodes[carrier].frame, kWeld, 0, 0,
+             false,     1,          0};
     if (link.last > link.first) {
       const Articulation::Step& step = at_->steps()[link.first];
       if (link.last > link.first + 1 || step.columns() > 1) walk_ = true;
@@ -31,7 +31,8 @@ LinkKinematics::LinkKinematics(const Scene& scene) : scene_(&scene), at_(scene.a
 }
 
 void LinkKinematics::set_parameters(const VectorXd& p) {
-  if (!at_ || (p_.size() == p.size() && p_ == p)) return;
+  const auto bytes = static_cast<std::size_t>(p.size()) * sizeof(double);
+  if (!at_ || (p_.size() == p.size() && std::memcmp(p_.data(), p.data(), bytes) == 0)) return;
   p_ = p;
   places_.clear();
   for (const Articulation::Link& link : at_->links()) places_.push_back(link.joint->place(p));

@@ -153,24 +153,23 @@ void Multibody::find_parents() {
   }
   for (Island& island : islands_) {
     constexpr int kUnknown = -2;
-    island.parents.assign(island.dofs.size(), kUnknown);
+    std::vector<int> parents(island.dofs.size(), kUnknown);
     bool tree = true;
     for (const int k : island.steps) {
       const Step& step = steps_[k];
       int before = -1;
-      if (step.parent >= 0) before = place_of_[steps_[step.parent].dof] + steps_[step.parent].columns - 1;
+      if (step.parent >= 0)
+        before = place_of_[steps_[step.parent].dof] + steps_[step.parent].columns - 1;
       for (int i = 0; i < step.columns; ++i) {
         const int place = place_of_[step.dof] + i;
         // Not of joints that follow others: theirs is a coordinate in two places of the tree.
-        tree = tree && before < place && island.parents[place] == kUnknown;
-        island.parents[place] = before;
+        tree = tree && before < place && parents[place] == kUnknown;
+        parents[place] = before;
         before = place;
       }
     }
-    if (tree) continue;
-    for (std::size_t i = 0; i < island.parents.size(); ++i) {
-      island.parents[i] = static_cast<int>(i) - 1;
-    }
+    for (std::size_t i = 0; i < parents.size() && !tree; ++i) parents[i] = static_cast<int>(i) - 1;
+    island.factor.set_pattern(parents);
   }
 }
 
@@ -178,9 +177,6 @@ MultibodyState::MultibodyState(const Multibody& model)
     : model_(&model),
       links_(model.scene()),
       S_(model.steps().size(), Axes::Zero()),
-      T_(S_),
-      P_(S_),
-      Q_(S_),
       V_(model.steps().size()),
       A_(model.steps().size()),
       parent_V_(model.steps().size()),
@@ -189,7 +185,6 @@ MultibodyState::MultibodyState(const Multibody& model)
       orientation_(model.bodies().size(), Matrix3d::Identity()),
       arm_(model.bodies().size()),
       I_(model.steps().size()),
-      B_(model.steps().size()),
       F_(model.steps().size()) {}
 
 void MultibodyState::place(const VectorXd& p, const State& s) {
@@ -233,17 +228,23 @@ void MultibodyState::place(const VectorXd& p, const State& s) {
 void MultibodyState::move(const VectorXd& u) {
   for (std::size_t k = 0; k < V_.size(); ++k) {
     const Multibody::Step& step = model_->steps()[k];
-    parent_V_[k] = step.parent >= 0 ? V_[step.parent] : Vector6(Vector6::Zero());
-    V_[k] = parent_V_[k];
-    for (int i = 0; i < step.columns; ++i) V_[k] += S_[k].col(i) * u[step.dof + i];
-    rate_[k] = V_[k] - parent_V_[k];
+    Vector6& rate = rate_[k];
+    rate = S_[k].col(0) * u[step.dof];
+    for (int i = 1; i < step.columns; ++i) rate += S_[k].col(i) * u[step.dof + i];
+    if (step.parent >= 0) {
+      parent_V_[k] = V_[step.parent];
+    } else {
+      parent_V_[k].setZero();
+    }
+    V_[k] = parent_V_[k] + rate;
   }
 }
 
 void MultibodyState::accelerate(const VectorXd* udot) {
   for (std::size_t k = 0; k < A_.size(); ++k) {
     const Multibody::Step& step = model_->steps()[k];
-    A_[k] = cross(parent_V_[k], rate_[k]);
+    const MotionVector A = crossm(MotionVector(parent_V_[k]), MotionVector(rate_[k]));
+    A_[k] = stacked(A.w, A.v);
     if (step.parent >= 0) A_[k] += A_[step.parent];
     for (int i = 0; udot && i < step.columns; ++i) A_[k] += S_[k].col(i) * (*udot)[step.dof + i];
   }
@@ -261,16 +262,25 @@ void MultibodyState::mass_matrix(int island, const VectorXd& p, TreeFactor& M) c
       continue;
     }
     for (int i = 0; i < step.columns; ++i) {
-      const Vector6 T = times(I_[k], S_[k].col(i));
+      const MotionVector own_axis(Vector6(S_[k].col(i)));
+      const ForceVector T = I_[k] * own_axis;
+      const auto product = [&](int l, int j) {
+        const auto S = S_[l].col(j);
+        return S[0] * T.n[0] + S[1] * T.n[1] + S[2] * T.n[2] + S[3] * T.f[0] + S[4] * T.f[1] +
+               S[5] * T.f[2];
+      };
       const int row = place + i;
-      for (int j = 0; j <= i; ++j) M.entry(row, place + j) += T.dot(S_[k].col(j));
+      for (int j = 0; j <= i; ++j) M.entry(row, place + j) += product(k, j);
       for (int l = step.parent; l >= 0; l = steps[l].parent) {
         const int before = model_->place_of(steps[l].dof);
         for (int j = 0; j < steps[l].columns; ++j) {
           const int column = before + j;
-          const double value = T.dot(S_[l].col(j));
-          // Joints that follow others have their coordinates.
-          M.entry(std::max(row, column), std::min(row, column)) += row == column ? 2 * value : value;
+          const double value = product(l, j);
+          if (row > column) {
+            M.entry(row, column) += value;
+          } else {  // joints that follow others have their coordinates
+            M.entry(column, row) += row == column ? 2 * value : value;
+          }
         }
       }
     }
@@ -352,6 +362,8 @@ void MultibodyState::inertia_derivatives(int island, MatrixXd& D_q, MatrixXd& D_
 }
 
 void MultibodyState::sum_composites() {
+  for (auto* axes : {&T_, &P_, &Q_}) axes->resize(S_.size(), Axes::Zero());
+  B_.resize(S_.size());
   for (std::size_t k = 0; k < S_.size(); ++k) {
     for (int i = 0; i < model_->steps()[k].columns; ++i) {
       const Vector6 S = S_[k].col(i), T = cross(V_[k], S);

@@ -39,7 +39,7 @@ class Multibody {
   struct Island {  // independent nodes that forces or contacts may couple
     std::vector<int> dofs;
     std::vector<int> steps, armatures;
-    std::vector<int> parents;  // per place: what carries it (tree_factor.hpp)
+    TreeFactor factor;  // of its pattern, to copy
   };
   struct Armature {
     int dof, parameter;
@@ -90,11 +90,9 @@ class MultibodyState {
   using Axes = Articulation::Axes;
   explicit MultibodyState(const Multibody& model);
 
-  /// Moves dependent frames to where the coordinates and the other frames of `s` have them.
-  void place_links(const VectorXd& p, State& s) {
-    links_.set_parameters(p);
-    links_.place(s);
-  }
+  /// Moves dependent frames to where the coordinates and the other frames of `s` have them, by the
+  /// parameters of the last place().
+  void place_links(State& s) const { links_.place(s); }
   /// Screw axes and inertias at the poses of `s`.
   void place(const VectorXd& p, const State& s);
   /// Twists of the rates u (ndof) of the independent nodes.

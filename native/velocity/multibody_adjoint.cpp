@@ -2,10 +2,6 @@
 
 namespace diffsim {
 
-MultibodyAdjoint::MultibodyAdjoint(const Multibody& model) : model_(&model) {
-  for (auto& V : twist_) V.resize(model.steps().size());
-}
-
 void MultibodyAdjoint::move(const VectorXd& u, std::vector<MotionVector>& V) const {
   for (std::size_t k = 0; k < V.size(); ++k) {
     const Multibody::Step& step = model_->steps()[k];
@@ -21,6 +17,7 @@ void MultibodyAdjoint::move(const VectorXd& u, std::vector<MotionVector>& V) con
 void MultibodyAdjoint::begin(const MultibodyState& at, const VectorXd& end, const VectorXd& w) {
   at_ = &at;
   const std::size_t count = model_->steps().size();
+  for (auto& V : twist_) V.resize(count);
   for (std::size_t k = 0; k < count; ++k) {
     twist_[start][k] = MotionVector(at.twist(static_cast<int>(k)));
   }
@@ -62,8 +59,7 @@ void MultibodyAdjoint::finish(Eigen::Ref<VectorXd> x, Eigen::Ref<VectorXd> v) {
   const auto& steps = model_->steps();
   for (int k = static_cast<int>(steps.size()) - 1; k >= 0; --k) {
     const Multibody::Step& step = steps[k];
-    const MotionVector &V = twist_[start][k], A(at_->acceleration(k)),
-                       before(at_->twist_before(k));
+    const MotionVector &V = twist_[start][k], A(at_->acceleration(k)), before(at_->twist_before(k));
     const ForceVector carried = crossf(V, Y_[k]);
     ForceVector by_pose = pose_[k] - crossf(A, Y_[k]) + crossf(V, carried - X_[k]);
     by_pose -= crossf(twist_[weights][k], ForceVector(at_->load(k)));

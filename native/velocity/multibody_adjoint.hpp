@@ -16,7 +16,7 @@ class MultibodyAdjoint {
   /// Rates u of the state, u' at the step's end, and w.
   enum Rates { start, end, weights };
 
-  explicit MultibodyAdjoint(const Multibody& model);
+  explicit MultibodyAdjoint(const Multibody& model) : model_(&model) {}
   /// Begins anew; end: u' (ndof), w: weights (ndof). The state's add_inertia() holds the loads that
   /// move with the bodies.
   void begin(const MultibodyState& at, const VectorXd& end, const VectorXd& w);

@@ -7,38 +7,32 @@ namespace diffsim {
 void TreeFactor::set_pattern(const std::vector<int>& parent) {
   n_ = static_cast<int>(parent.size());
   first_.assign(1, 0);
-  runs_.clear();
+  column_.clear();
   for (int row = 0; row < n_; ++row) {
-    for (int end = parent[row]; end >= 0;) {
-      int begin = end;
-      while (parent[begin] == begin - 1 && begin > 0) --begin;
-      runs_.push_back({begin, end + 1});
-      end = parent[begin];
+    if (parent[row] >= 0) {
+      const int begin = first_[parent[row]], end = first_[parent[row] + 1];
+      for (int e = begin; e < end; ++e) column_.push_back(column_[e]);
     }
-    first_.push_back(static_cast<int>(runs_.size()));
+    column_.push_back(row);
+    first_.push_back(static_cast<int>(column_.size()));
   }
-  values_.assign(static_cast<std::size_t>(n_) * n_, 0.);
+  values_.assign(column_.size(), 0.);
   inverse_.assign(n_, 0.);
 }
 
 bool TreeFactor::factor() {
   for (int k = n_ - 1; k >= 0; --k) {
-    double* L_k = values_.data() + k * n_;
-    if (!(L_k[k] > 0)) return false;
-    const double inverse = inverse_[k] = 1 / std::sqrt(L_k[k]);
-    each_run(k, [&](Run run) {
-      for (int i = run.begin; i < run.end; ++i) L_k[i] *= inverse;
-    });
-    each_run(k, [&](Run run) {
-      for (int i = run.end - 1; i >= run.begin; --i) {
-        double* L_i = values_.data() + i * n_;
-        const double by = L_k[i];
-        L_i[i] -= by * by;
-        each_run(i, [&](Run own) {
-          for (int j = own.begin; j < own.end; ++j) L_i[j] -= by * L_k[j];
-        });
-      }
-    });
+    double* own = values_.data() + first_[k];
+    const int* column = column_.data() + first_[k];
+    const int count = depth(k);
+    if (!(own[count] > 0)) return false;
+    const double inverse = inverse_[k] = 1 / std::sqrt(own[count]);
+    for (int a = 0; a < count; ++a) own[a] *= inverse;
+    for (int a = 0; a < count; ++a) {
+      double* row = values_.data() + first_[column[a]];
+      const double by = own[a];
+      for (int b = 0; b <= a; ++b) row[b] -= by * own[b];
+    }
   }
   return true;
 }
@@ -46,22 +40,20 @@ bool TreeFactor::factor() {
 void TreeFactor::solve_transposed(double* x) const {
   for (int k = n_ - 1; k >= 0; --k) {
     if (x[k] == 0) continue;  // most, where x is of a contact
-    const double* L_k = values_.data() + k * n_;
-    const double own = x[k] *= inverse_[k];
-    each_run(k, [&](Run run) {
-      for (int i = run.begin; i < run.end; ++i) x[i] -= own * L_k[i];
-    });
+    const double* own = values_.data() + first_[k];
+    const int* column = column_.data() + first_[k];
+    const double by = x[k] *= inverse_[k];
+    for (int a = depth(k) - 1; a >= 0; --a) x[column[a]] -= by * own[a];
   }
 }
 
 void TreeFactor::solve_lower(double* x) const {
   for (int k = 0; k < n_; ++k) {
-    const double* L_k = values_.data() + k * n_;
-    double own = x[k];
-    each_run(k, [&](Run run) {
-      for (int i = run.begin; i < run.end; ++i) own -= L_k[i] * x[i];
-    });
-    x[k] = own * inverse_[k];
+    const double* own = values_.data() + first_[k];
+    const int* column = column_.data() + first_[k];
+    double sum = x[k];
+    for (int a = depth(k) - 1; a >= 0; --a) sum -= own[a] * x[column[a]];
+    x[k] = sum * inverse_[k];
   }
 }
 

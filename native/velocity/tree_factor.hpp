@@ -1,5 +1,5 @@
 // Cholesky factor M = L^T L of a mass matrix whose coordinates form a tree: L has no entries but
-// those of a coordinate and what it is carried by, as M [Featherstone 2008, 6.5].
+// those of a coordinate and what carries it, as M [Featherstone 2008, 6.5].
 #pragma once
 
 #include <algorithm>
@@ -15,9 +15,9 @@ class TreeFactor {
   void set_pattern(const std::vector<int>& parent);
   int size() const { return n_; }
 
-  /// M to be factored: its lower triangle, of coordinates carried by others.
+  /// M to be factored: its lower triangle, of coordinates and what carries them.
   void set_zero() { std::fill(values_.begin(), values_.end(), 0.); }
-  double& entry(int row, int column) { return values_[row * n_ + column]; }
+  double& entry(int row, int column) { return values_[first_[row] + depth(column)]; }
   /// False where M is not positive definite.
   bool factor();
 
@@ -33,19 +33,13 @@ class TreeFactor {
   }
 
  private:
-  struct Run {  // of coordinates with numbers in a row
-    int begin, end;
-  };
-  template <class F>
-  void each_run(int row, F&& f) const {
-    for (int r = first_[row]; r < first_[row + 1]; ++r) f(runs_[r]);
-  }
+  // A row has what carries it from the root on, then itself: rows of what carries it begin alike.
+  int depth(int row) const { return first_[row + 1] - first_[row] - 1; }
 
   int n_ = 0;
-  std::vector<int> first_;     // of each row's runs
-  std::vector<Run> runs_;      // what carries a row, the last first
-  std::vector<double> values_;  // by rows; of L, but for its diagonal
-  std::vector<double> inverse_;  // of that
+  std::vector<int> first_;                // of a row's entries
+  std::vector<int> column_;               // of an entry
+  std::vector<double> values_, inverse_;  // of L; of its diagonal
 };
 
 }  // namespace diffsim

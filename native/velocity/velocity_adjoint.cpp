@@ -70,7 +70,8 @@ void VelocityStepper::recover(const State& prev, const State& now, const VectorX
         const Vector3d own = h_ * (touch.B.transpose() * hard.force);
         problem.lambda.segment<3>(3 * static_cast<Eigen::Index>(t)) = own;
         ContactProblem::Contact& contact = problem.contacts[t];
-        if (options_.cone == FrictionCone::cone || contact.mode != ContactProblem::Mode::slip) break;
+        if (options_.cone == FrictionCone::cone || contact.mode != ContactProblem::Mode::slip)
+          break;
         for (int k = 0; k < 2; ++k) {  // a tangent that slips is at its limit, to rounding
           const double limit = (1 - kAtLimit) * contact.mu * own[0];
           if (std::abs(own[k + 1]) >= limit) contact.side[k] = own[k + 1] > 0 ? 1 : -1;
@@ -94,8 +95,8 @@ void VelocityStepper::pull_motion(const State& now, MatrixXd& x, const MatrixXd&
     if (!n.turns()) continue;
     const int turn = n.turn();  // R' = exp(h u') R, and omega' = u'
     const Vector3d &theta = now.theta[n.frame], by_pose = x.col(0).segment<3>(turn);
-    u.segment<3>(turn) = h_ * (left_jacobian(theta).transpose() * by_pose) +
-                         v.col(0).segment<3>(turn);
+    u.segment<3>(turn) =
+        h_ * (left_jacobian(theta).transpose() * by_pose) + v.col(0).segment<3>(turn);
     x.col(0).segment<3>(turn) = exp_rotation(theta).transpose() * by_pose;
   }
 }
@@ -236,8 +237,7 @@ void VelocityStepper::pull_touch(const Touch& touch, MultibodyAdjoint::Rates rat
                                  const TouchWeights& by) {
   const Gap& gap = touch.gap;
   const Vector3d none = Vector3d::Zero(), x_c = touch.place();
-  const Vector3d turning =
-      adjoint_.twist(rates, gap.node).w - adjoint_.twist(rates, gap.carrier).w;
+  const Vector3d turning = adjoint_.twist(rates, gap.node).w - adjoint_.twist(rates, gap.carrier).w;
   const Vector3d own = by.velocity.cross(turning), normal = by.normal - gap.radius * own;
   const Vector3d both = gap.n_x.transpose() * normal + by.gap * gap.slope;
   adjoint_.add_pose(gap.node, gap.x, both + own, none);
@@ -247,8 +247,7 @@ void VelocityStepper::pull_touch(const Touch& touch, MultibodyAdjoint::Rates rat
 }
 
 void VelocityStepper::pull_contact(const Island& island, int i, const State& prev,
-                                   const VectorXd& p, const ActiveColumns& active,
-                                   VectorXd& held) {
+                                   const VectorXd& p, const ActiveColumns& active, VectorXd& held) {
   using Rates = MultibodyAdjoint::Rates;
   const Touch& touch = island.touches[i];
   const Gap& gap = touch.gap;

@@ -51,7 +51,7 @@ VelocityStepper::VelocityStepper(const Scene& scene, const VelocityOptions& opti
       adjoint_(*model_),
       next_(make_state(scene.nodes())) {
   for (std::size_t i = 0; i < islands_.size(); ++i) {
-    islands_[i].M.set_pattern(model_->islands()[i].parents);
+    islands_[i].M = model_->islands()[i].factor;
     islands_[i].rates.resize(islands_[i].M.size());
   }
   for (const ContactElement* e : scene.contacts()) e->check_hard();
@@ -70,7 +70,7 @@ NewtonReport VelocityStepper::step(const State& prev, const State*, const TimeSc
   u_ = rates_;
   for (const Body* b : scene_->driven()) b->predict(prev, scheme, t, p, scene_->nodes(), u_);
   advance(scene_->nodes(), window, u_, next_);
-  at_.place_links(p, next_);
+  at_.place_links(next_);
   if (!report.worst_element.empty()) report.status = Status::max_iterations;
   if (!rates_.allFinite()) report.status = Status::non_finite;
   next_.hard_contacts = true;
@@ -175,13 +175,20 @@ void VelocityStepper::find_touches(const State& prev, double h, const VectorXd& 
       }
       if (pressing && !known) continue;
       Island& island = islands_[model_->island_of(model_->steps()[model_->step_of(node)].dof)];
-      Touch touch{gap, e, contact_axes(gap.n), p[e->friction_parameter()],
-                  bounce < 0 ? 0 : p[bounce], false, false, 0, Vector3d::Zero()};
+      Touch touch{gap,
+                  e,
+                  contact_axes(gap.n),
+                  p[e->friction_parameter()],
+                  bounce < 0 ? 0 : p[bounce],
+                  false,
+                  false,
+                  0,
+                  Vector3d::Zero()};
       touch.before = relative_velocity(touch);
       ContactProblem::Contact contact;
       contact.mu = touch.mu;
-      contact.compliance = kCompliance * (model_->inverse_mass(gap.node) +
-                                          model_->inverse_mass(gap.carrier));
+      contact.compliance =
+          kCompliance * (model_->inverse_mass(gap.node) + model_->inverse_mass(gap.carrier));
       if (known) {
         touch.bounces = known->code & kOnset;
         touch.deep = known->code & kClamped;

@@ -53,7 +53,7 @@ class VelocityStepper : public Stepper {
     // of the island: J^T; L^-T J^T, with M = L^T L.
     MatrixXd J, H;
     ContactProblem problem;
-    VectorXd rates;  // scratch
+    VectorXd rates;                         // scratch
     std::vector<ContactProblem::Law> laws;  // of derivatives backwards
     std::vector<Vector3d> law_weights;
   };
@@ -89,7 +89,7 @@ class VelocityStepper : public Stepper {
   /// turning: angular velocity of its body against the obstacle's.
   ShapeMotion shape_motion(const Gap& gap, const GapSlope& by, const Vector3d& turning) const;
   Vector3d turning(const Gap& gap) const;  // by the last at_.move()
-  struct Slopes {  // of an island: u' by poses, rates and parameters
+  struct Slopes {                          // of an island: u' by poses, rates and parameters
     MatrixXd q, u, p;
     std::vector<int> columns;  // of p: columns of active parameters
   };
