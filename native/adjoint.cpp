@@ -72,6 +72,11 @@ class Rollout::Backward {
     if (!again_) again_ = r_->make_stepper();
     r_->restore_states(i, *again_);
   }
+  /// Through record i without its linearization, where that can be (Stepper::pull).
+  bool pull(int i, MatrixXd& x, MatrixXd& v, VectorXd& held) {
+    if (r_->records_[i].linearized) return false;
+    return stepper_->pull(r_->window(i), r_->p_, active_, x, v, held);
+  }
   /// Record i; call with i falling by one.
   LinearizedStep& at(int i) {
     Record& record = r_->records_[i];
@@ -176,6 +181,7 @@ VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv, const MatrixX
       }
     }
     if (i == start) break;
+    if (backward.pull(i, to.x[0], to.v[0], held)) continue;
     LinearizedStep& step = backward.at(i);
     to.pull_force(step.d, held);
     if (scene_->articulation()) {

@@ -4,6 +4,7 @@
 
 #include "bodies/kinematics.hpp"
 #include "implicit_stepper.hpp"
+#include "velocity/velocity_stepper.hpp"
 
 namespace diffsim {
 namespace {
@@ -116,6 +117,9 @@ Rollout::Rollout(const Scene& scene, const VectorXd& p, int steps, const Options
     records_.push_back({first, t0_, std::make_shared<State>(*from->now), 0, nullptr});
   } else {
     records_.push_back({first, 0, std::make_shared<State>(scene.start(p)), 0, nullptr});
+  }
+  if (mode == GradientMode::store || mode == GradientMode::checkpoint) {
+    records_.reserve(records_.size() + static_cast<std::size_t>(steps));
   }
   if (options.velocity) {
     check_velocity_stepper();
@@ -280,7 +284,15 @@ bool Rollout::advance_step(int step, int depth, double t, double h, Stepper& ste
 }
 
 bool Rollout::accept(const TimeScheme& scheme, double t, Stepper& stepper) {
-  records_.push_back({scheme, t, std::make_shared<State>(stepper.state()), -1, nullptr});
+  std::shared_ptr<State> state;
+  if (mode_ == GradientMode::none && records_.size() == 3 &&
+      records_[0].state.use_count() == 1) {  // about to be forgotten, see below
+    state = std::move(records_[0].state);
+    *state = stepper.state();
+  } else {
+    state = std::make_shared<State>(stepper.state());
+  }
+  records_.push_back({scheme, t, std::move(state), -1, nullptr});
   if (!derive(stepper)) {
     records_.pop_back();
     return false;
@@ -317,7 +329,7 @@ void Rollout::restore_states(std::size_t i, Stepper& stepper) {
 
 void Rollout::forget_increments() {
   // Steps start from the last state's increment; linearizations need none.
-  if (records_.size() < 2) return;
+  if (mode_ == GradientMode::none || records_.size() < 2) return;
   records_[records_.size() - 2].state->dc.resize(3, 0);
 }
 

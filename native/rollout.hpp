@@ -7,7 +7,7 @@
 #include "extrapolation.hpp"
 #include "outputs/requested.hpp"
 #include "stepper.hpp"
-#include "velocity/velocity_stepper.hpp"
+#include "velocity/velocity_options.hpp"
 #include "worker.hpp"
 
 namespace diffsim {

@@ -53,6 +53,13 @@ class Stepper {
   /// `fresh`: window.now() is state(), just found by step() with options.keep_jacobian.
   virtual void differentiate(const Window& window, const VectorXd& p, ActiveColumns& active,
                              bool fresh, StepDerivatives& out) = 0;
+  /// Through a step backwards without its linearization: x, v (ndof, 1), cotangents of poses and
+  /// velocities at its end, become those where it began; what parameters get is added to `held`, by
+  /// place in S (support.hpp). False, and nothing done, of steps that cannot.
+  virtual bool pull(const Window& /*window*/, const VectorXd& /*p*/, ActiveColumns& /*active*/,
+                    MatrixXd& /*x*/, MatrixXd& /*v*/, VectorXd& /*held*/) {
+    return false;
+  }
   /// Mode codes (element.hpp) of all elements at a state at time t [s].
   virtual void modes(const Window& window, const VectorXd& p,
                      std::vector<std::uint16_t>& out) const = 0;

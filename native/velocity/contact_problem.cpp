@@ -79,7 +79,8 @@ void ContactProblem::set_modes() {
 
 double ContactProblem::residual() const {
   double worst = 0;
-  VectorXd at = lambda;
+  VectorXd& at = relaxed_;
+  at = lambda;
   for (int i = 0; i < static_cast<int>(contacts.size()); ++i) {
     relax(i, at);
     for (int k = 3 * i; k < 3 * i + 3; ++k) {
@@ -152,9 +153,16 @@ MatrixXd ContactProblem::slopes(const std::vector<int>& of, const std::vector<La
   return C;
 }
 
+bool ContactProblem::factored(const std::vector<int>& active) const {
+  for (const int i : active) {
+    if (contacts[i].mode != Mode::stick) return false;
+  }
+  return active == stuck_;
+}
+
 bool ContactProblem::correct(bool damped, double last) {
-  std::vector<int> active;
-  std::vector<Law> laws;
+  std::vector<int>& active = active_;
+  active.clear();
   for (int i = 0; i < static_cast<int>(contacts.size()); ++i) {
     if (contacts[i].mode == Mode::open) {
       lambda.segment<3>(3 * i).setZero();
@@ -163,12 +171,22 @@ bool ContactProblem::correct(bool damped, double last) {
     }
   }
   if (active.empty()) return true;
-  VectorXd f(static_cast<Eigen::Index>(3 * active.size()));
+  VectorXd& f = law_values_;
+  f.resize(static_cast<Eigen::Index>(3 * active.size()));
+  laws_.clear();
   for (std::size_t a = 0; a < active.size(); ++a) {
-    laws.push_back(law(active[a]));
-    f.segment<3>(static_cast<Eigen::Index>(3 * a)) = laws[a].value;
+    laws_.push_back(law(active[a]));
+    f.segment<3>(static_cast<Eigen::Index>(3 * a)) = laws_[a].value;
   }
-  const VectorXd d = slopes(active, laws).partialPivLu().solve(f), start = lambda;
+  if (!factored(active)) {
+    lu_.compute(slopes(active, laws_));
+    const bool sticks = std::all_of(active.begin(), active.end(),
+                                    [&](int i) { return contacts[i].mode == Mode::stick; });
+    stuck_ = sticks ? active : std::vector<int>();
+  }
+  const VectorXd d = lu_.solve(f);
+  start_ = lambda;
+  const VectorXd& start = start_;
   if (!d.allFinite()) return false;
   for (double share = 1;; share /= 2) {
     for (std::size_t a = 0; a < active.size(); ++a) {
@@ -214,6 +232,7 @@ bool ContactProblem::try_newton(double tolerance) {
 }
 
 bool ContactProblem::solve(int sweeps) {
+  stuck_.clear();
   const double tolerance = kTolerance * std::max(1e-3, c0.lpNorm<Eigen::Infinity>());
   if (lambda.size() == c0.size() && !lambda.isZero(0)) {
     sweep(kGuessSweeps);
@@ -230,6 +249,7 @@ bool ContactProblem::solve(int sweeps) {
     for (std::size_t i = 0; i < own.size(); ++i) {
       contacts[i].compliance = softer * own[i].compliance;
     }
+    stuck_.clear();
     sweep(kFirstSweeps);
     solved = try_newton(tolerance);
   }

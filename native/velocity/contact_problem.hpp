@@ -13,10 +13,9 @@
 #include <vector>
 
 #include "../math.hpp"
+#include "velocity_options.hpp"
 
 namespace diffsim {
-
-enum class FrictionCone { cone, pyramid };
 
 class ContactProblem {
  public:
@@ -70,11 +69,20 @@ class ContactProblem {
   /// `last`; false where there is none.
   bool correct(bool damped, double last);
   bool newton(double tolerance, bool damped);
+  /// Whether lu_ is that of the present branches: those that stick have the same at any impulse.
+  bool factored(const std::vector<int>& active) const;
   /// From lambda, which stays where that fails.
   bool try_newton(double tolerance);
   void set_modes();
   Vector3d velocity(int i) const;  // c_i, with what the compliance adds
   double scale(int i) const;       // of tangent directions
+
+  // Of the last Newton step, where all of its contacts stuck; forgotten where a problem is new.
+  Eigen::PartialPivLU<MatrixXd> lu_;
+  std::vector<int> stuck_, active_;
+  std::vector<Law> laws_;
+  VectorXd law_values_, start_;
+  mutable VectorXd relaxed_;
 };
 
 }  // namespace diffsim

@@ -3,9 +3,7 @@
 #include "velocity_stepper.hpp"
 
 namespace diffsim {
-namespace {
 
-// The rotation vector of contact_axes() by dn.
 Matrix3d turn_of_axes(const Matrix3d& B) {
   const Vector3d n = B.col(0);
   Eigen::Index least;
@@ -14,11 +12,9 @@ Matrix3d turn_of_axes(const Matrix3d& B) {
   return skew(n) - along / across * n * B.col(2).transpose();
 }
 
-}  // namespace
-
 void VelocityStepper::add_load(const Touch& touch, const Vector3d& f, const State& s) {
   const Gap& gap = touch.gap;
-  const Vector3d x_c = gap.x - gap.radius * gap.n;
+  const Vector3d x_c = touch.place();
   const Matrix3d turn = -skew(f) * turn_of_axes(touch.B);  // df = turn dn
   const auto& nodes = scene_->nodes();
   struct Side {
@@ -76,8 +72,10 @@ void VelocityStepper::add_relative(int node, double sign, const Vector3d& x, con
 // At the rates of the last at_.move().
 VelocityStepper::Moves VelocityStepper::moves(const Touch& touch) const {
   const Gap& gap = touch.gap;
-  const auto n = touch.J.cols();
-  const Vector3d x_c = gap.x - gap.radius * gap.n;
+  const int node = model_->moves(gap.node) ? gap.node : gap.carrier;
+  const int index = model_->island_of(model_->steps()[model_->step_of(node)].dof);
+  const auto n = static_cast<Eigen::Index>(model_->islands()[index].dofs.size());
+  const Vector3d x_c = touch.place();
   MatrixXd at_x = MatrixXd::Zero(3, n), own = at_x, carrier = at_x, dw = at_x;
   add_relative(gap.node, 1, gap.x, x_c, own, at_x, dw);
   at_x.setZero();
@@ -85,17 +83,19 @@ VelocityStepper::Moves VelocityStepper::moves(const Touch& touch) const {
   Moves to;
   to.n = gap.n_x * (own + carrier) - skew(gap.n) * at_x;
   to.g = gap.slope.transpose() * (own + carrier);
-  const Vector3d turning = at_.twist_of(gap.node).head<3>() - at_.twist_of(gap.carrier).head<3>();
-  to.w = dw + skew(turning) * (own - gap.radius * to.n);
+  to.w = dw + skew(turning(gap)) * (own - gap.radius * to.n);
   return to;
 }
 
-VelocityStepper::ShapeMotion VelocityStepper::shape_motion(const Gap& gap,
-                                                           const GapSlope& by) const {
+Vector3d VelocityStepper::turning(const Gap& gap) const {
+  return at_.twist_of(gap.node).head<3>() - at_.twist_of(gap.carrier).head<3>();
+}
+
+VelocityStepper::ShapeMotion VelocityStepper::shape_motion(const Gap& gap, const GapSlope& by,
+                                                           const Vector3d& turning) const {
   const bool turns = gap.node < 0 || scene_->nodes()[gap.node].turns();
   const Vector3d dn = by.n + gap.n_x * by.x;
   const Vector3d place = by.x - gap.radius * dn - (turns ? by.radius : 0) * gap.n;
-  const Vector3d turning = at_.twist_of(gap.node).head<3>() - at_.twist_of(gap.carrier).head<3>();
   return {by.g + gap.slope.dot(by.x) - by.radius, dn, place, turning.cross(place)};
 }
 
@@ -149,13 +149,14 @@ VelocityStepper::PressedRows VelocityStepper::rows_before(int index, const State
     const Moves move = moves(touch);
     to.q.middleRows<3>(at) -= touch.restitution * by_bound *
                               (touch.before.transpose() * move.n + gap.n.transpose() * move.w);
-    to.u.middleRows<3>(at) -= touch.restitution * by_bound * (gap.n.transpose() * touch.J);
+    to.u.middleRows<3>(at) -=
+        touch.restitution * by_bound * island.J.col(3 * to.touches[a]).transpose();
     const int bounce = listed.column(touch.element->restitution_parameter());
     if (bounce >= 0) to.p.block<3, 1>(at, to.local[bounce]) -= by_bound * gap.n.dot(touch.before);
     shape.clear();
     touch.element->gap_slopes(gap, prev, p, listed, shape);
     for (const GapSlope& by : shape) {
-      const ShapeMotion motion = shape_motion(gap, by);
+      const ShapeMotion motion = shape_motion(gap, by, turning(gap));
       to.p.block<3, 1>(at, to.local[listed.column(by.parameter)]) -=
           touch.restitution * by_bound * (motion.n.dot(touch.before) + gap.n.dot(motion.velocity));
     }
@@ -167,9 +168,6 @@ VelocityStepper::PressedRows VelocityStepper::rows_before(int index, const State
 void VelocityStepper::add_rows_after(int index, const State& prev, const VectorXd& p,
                                      const ActiveColumns& active, PressedRows& to) const {
   const Island& island = islands_[index];
-  const auto& dofs = model_->islands()[index].dofs;
-  VectorXd after(static_cast<Eigen::Index>(dofs.size()));
-  for (Eigen::Index k = 0; k < after.size(); ++k) after[k] = rates_[dofs[k]];
   const ParameterColumns listed(active.column_of());
   std::vector<GapSlope> shape;
   for (std::size_t a = 0; a < to.touches.size(); ++a) {
@@ -177,7 +175,7 @@ void VelocityStepper::add_rows_after(int index, const State& prev, const VectorX
     const Touch& touch = island.touches[i];
     const auto at = static_cast<Eigen::Index>(3 * a);
     const ContactProblem::Law law = island.problem.law(i);
-    const Vector3d w = touch.J * after;
+    const Vector3d w = relative_velocity(touch);
     const Matrix3d turn = touch.B.transpose() * skew(w) * turn_of_axes(touch.B);  // dB^T w by dn
     const Moves move = moves(touch);
     to.q.middleRows<3>(at) += law.by_c * (touch.B.transpose() * move.w + turn * move.n);
@@ -189,11 +187,12 @@ void VelocityStepper::add_rows_after(int index, const State& prev, const VectorX
     const Vector3d P = touch.B * island.problem.lambda.segment<3>(3 * i);
     for (const GapSlope& by : shape) {
       const int column = to.local[listed.column(by.parameter)];
-      const ShapeMotion motion = shape_motion(touch.gap, by);
+      const ShapeMotion motion = shape_motion(touch.gap, by, turning(touch.gap));
       to.p.block<3, 1>(at, column) +=
           law.by_c * (touch.B.transpose() * motion.velocity + turn * motion.n);
       if (!touch.bounces) to.p.block<3, 1>(at, column) += law.by_bound * (touch.by_gap * motion.g);
-      to.load.col(column) -= touch.J.transpose() * (skew(P) * turn_of_axes(touch.B) * motion.n);
+      const Vector3d turned = skew(P) * turn_of_axes(touch.B) * motion.n;
+      to.load.col(column) -= island.J.middleCols<3>(3 * i) * (touch.B.transpose() * turned);
       add_moment(touch.gap.node, motion.place.cross(P), column, to.load);
       add_moment(touch.gap.carrier, -motion.place.cross(P), column, to.load);
     }
@@ -212,7 +211,7 @@ void VelocityStepper::eliminate(int index, PressedRows& pressed, Slopes& to) {
   const Island& island = islands_[index];
   const ContactProblem& problem = island.problem;
   clear_driven(*model_, index, pressed.load);
-  island.factor.solveInPlace(pressed.load);
+  island.M.solve(pressed.load);
   to.p += pressed.load;
   const auto n = to.q.rows(), rows = pressed.q.rows(), parameters = to.p.cols();
   MatrixXd H(n, rows), J(rows, n);
@@ -222,9 +221,9 @@ void VelocityStepper::eliminate(int index, PressedRows& pressed, Slopes& to) {
     const int i = pressed.touches[a];
     laws.push_back(problem.law(i));
     H.middleCols<3>(at) = island.H.middleCols<3>(3 * i);
-    J.middleRows<3>(at) = laws[a].by_c * island.J.middleRows<3>(3 * i);
+    J.middleRows<3>(at) = laws[a].by_c * island.J.middleCols<3>(3 * i).transpose();
   }
-  island.factor.matrixU().solveInPlace(H);
+  for (Eigen::Index c = 0; c < rows; ++c) island.M.solve_lower(H.col(c).data());
   MatrixXd impulse(rows, 2 * n + parameters);
   impulse.leftCols(n) = pressed.q + J * to.q;
   impulse.middleCols(n, n) = pressed.u + J * to.u;

@@ -142,14 +142,42 @@ void Multibody::find_islands() {
     }
   }
   pattern_ = BlockPattern(sizes, pairs, dofs);
+  find_parents();
+}
+
+void Multibody::find_parents() {
+  for (std::size_t k = 0; k < steps_.size(); ++k) {
+    islands_[island_of_[steps_[k].dof]].steps.push_back(static_cast<int>(k));
+  }
+  for (std::size_t i = 0; i < armatures_.size(); ++i) {
+    islands_[island_of_[armatures_[i].dof]].armatures.push_back(static_cast<int>(i));
+  }
+  for (Island& island : islands_) {
+    constexpr int kUnknown = -2;
+    std::vector<int> parents(island.dofs.size(), kUnknown);
+    bool tree = true;
+    for (const int k : island.steps) {
+      const Step& step = steps_[k];
+      int before = -1;
+      if (step.parent >= 0)
+        before = place_of_[steps_[step.parent].dof] + steps_[step.parent].columns - 1;
+      for (int i = 0; i < step.columns; ++i) {
+        const int place = place_of_[step.dof] + i;
+        // Not of joints that follow others: theirs is a coordinate in two places of the tree.
+        tree = tree && before < place && parents[place] == kUnknown;
+        parents[place] = before;
+        before = place;
+      }
+    }
+    for (std::size_t i = 0; i < parents.size() && !tree; ++i) parents[i] = static_cast<int>(i) - 1;
+    island.factor.set_pattern(parents);
+  }
 }
 
 MultibodyState::MultibodyState(const Multibody& model)
     : model_(&model),
+      links_(model.scene()),
       S_(model.steps().size(), Axes::Zero()),
-      T_(S_),
-      P_(S_),
-      Q_(S_),
       V_(model.steps().size()),
       A_(model.steps().size()),
       parent_V_(model.steps().size()),
@@ -158,7 +186,6 @@ MultibodyState::MultibodyState(const Multibody& model)
       orientation_(model.bodies().size(), Matrix3d::Identity()),
       arm_(model.bodies().size()),
       I_(model.steps().size()),
-      B_(model.steps().size()),
       F_(model.steps().size()) {}
 
 void MultibodyState::place(const VectorXd& p, const State& s) {
@@ -166,9 +193,9 @@ void MultibodyState::place(const VectorXd& p, const State& s) {
   origin_ = s.c.col(0);
   std::size_t first = 0;
   if (const Articulation* at = scene.articulation()) {
-    at->screws(p, s, origin_, articulated_, articulated_rate_);
-    first = articulated_.size();
-    std::copy(articulated_.begin(), articulated_.end(), S_.begin());
+    links_.set_parameters(p);
+    links_.screws(s, origin_, S_);
+    first = at->steps().size();
   }
   for (std::size_t k = first; k < S_.size(); ++k) {
     const Multibody::Step& step = model_->steps()[k];
@@ -202,69 +229,99 @@ void MultibodyState::place(const VectorXd& p, const State& s) {
 void MultibodyState::move(const VectorXd& u) {
   for (std::size_t k = 0; k < V_.size(); ++k) {
     const Multibody::Step& step = model_->steps()[k];
-    parent_V_[k] = step.parent >= 0 ? V_[step.parent] : Vector6(Vector6::Zero());
-    V_[k] = parent_V_[k];
-    for (int i = 0; i < step.columns; ++i) V_[k] += S_[k].col(i) * u[step.dof + i];
-    rate_[k] = V_[k] - parent_V_[k];
+    Vector6& rate = rate_[k];
+    rate = S_[k].col(0) * u[step.dof];
+    for (int i = 1; i < step.columns; ++i) rate += S_[k].col(i) * u[step.dof + i];
+    if (step.parent >= 0) {
+      parent_V_[k] = V_[step.parent];
+    } else {
+      parent_V_[k].setZero();
+    }
+    V_[k] = parent_V_[k] + rate;
   }
 }
 
 void MultibodyState::accelerate(const VectorXd* udot) {
   for (std::size_t k = 0; k < A_.size(); ++k) {
     const Multibody::Step& step = model_->steps()[k];
-    A_[k] = cross(parent_V_[k], rate_[k]);
+    const MotionVector A = crossm(MotionVector(parent_V_[k]), MotionVector(rate_[k]));
+    A_[k] = stacked(A.w, A.v);
     if (step.parent >= 0) A_[k] += A_[step.parent];
     for (int i = 0; udot && i < step.columns; ++i) A_[k] += S_[k].col(i) * (*udot)[step.dof + i];
   }
 }
 
-void MultibodyState::mass_matrix(int island, const VectorXd& p, MatrixXd& M) const {
-  const auto n = static_cast<Eigen::Index>(model_->islands()[island].dofs.size());
-  M.setZero(n, n);
+void MultibodyState::mass_matrix(int island, const VectorXd& p, TreeFactor& M) const {
+  const Multibody::Island& own = model_->islands()[island];
+  M.set_zero();
   const auto& steps = model_->steps();
-  for (std::size_t k = 0; k < steps.size(); ++k) {
-    if (model_->island_of(steps[k].dof) != island) continue;
-    if (steps[k].driven) {
-      for (int i = 0; i < 3; ++i) {
-        const int at = model_->place_of(steps[k].dof + i);
-        M(at, at) = 1;
-      }
+  for (const int k : own.steps) {
+    const Multibody::Step& step = steps[k];
+    const int place = model_->place_of(step.dof);
+    if (step.driven) {
+      for (int i = 0; i < 3; ++i) M.entry(place + i, place + i) = 1;
       continue;
     }
-    for (int i = 0; i < steps[k].columns; ++i) {
-      const Vector6 T = times(I_[k], S_[k].col(i));
-      const int row = model_->place_of(steps[k].dof + i);
-      for (int j = 0; j < steps[k].columns; ++j) {
-        M(row, model_->place_of(steps[k].dof + j)) += T.dot(S_[k].col(j));
-      }
-      for (int l = steps[k].parent; l >= 0; l = steps[l].parent) {
+    for (int i = 0; i < step.columns; ++i) {
+      const MotionVector own_axis(Vector6(S_[k].col(i)));
+      const ForceVector T = I_[k] * own_axis;
+      const auto product = [&](int l, int j) {
+        const auto S = S_[l].col(j);
+        return S[0] * T.n[0] + S[1] * T.n[1] + S[2] * T.n[2] + S[3] * T.f[0] + S[4] * T.f[1] +
+               S[5] * T.f[2];
+      };
+      const int row = place + i;
+      for (int j = 0; j <= i; ++j) M.entry(row, place + j) += product(k, j);
+      for (int l = step.parent; l >= 0; l = steps[l].parent) {
+        const int before = model_->place_of(steps[l].dof);
         for (int j = 0; j < steps[l].columns; ++j) {
-          const int column = model_->place_of(steps[l].dof + j);
-          const double value = T.dot(S_[l].col(j));
-          M(row, column) += value;
-          M(column, row) += value;
+          const int column = before + j;
+          const double value = product(l, j);
+          if (row > column) {
+            M.entry(row, column) += value;
+          } else {  // joints that follow others have their coordinates
+            M.entry(column, row) += row == column ? 2 * value : value;
+          }
         }
       }
     }
   }
-  for (const auto& a : model_->armatures()) {
-    if (model_->island_of(a.dof) != island) continue;
+  for (const int i : own.armatures) {
+    const Multibody::Armature& a = model_->armatures()[i];
     const int at = model_->place_of(a.dof);
-    M(at, at) += a.ratio * a.ratio * p[a.parameter];
+    M.entry(at, at) += a.ratio * a.ratio * p[a.parameter];
   }
 }
 
-void MultibodyState::add_inertia(const VectorXd& p, const VectorXd* udot, VectorXd& r) {
+void MultibodyState::add_inertia(const VectorXd& p, const VectorXd* udot, const VectorXd* on_nodes,
+                                 VectorXd& r) {
   const auto& steps = model_->steps();
+  const auto& nodes = model_->scene().nodes();
   for (auto& F : F_) F.setZero();
   for (std::size_t b = 0; b < inertia_.size(); ++b) {
-    const int step = model_->bodies()[b].step;
-    if (step < 0 || model_->bodies()[b].mass < 0) continue;
-    F_[step] += times(inertia_[b], A_[step]) + cross_force(V_[step], times(inertia_[b], V_[step]));
+    const Multibody::Body& body = model_->bodies()[b];
+    if (body.step < 0) continue;
+    ForceVector W;
+    if (body.mass >= 0) {
+      const MotionVector V(V_[body.step]);
+      W = inertia_[b] * MotionVector(A_[body.step]) + crossf(V, inertia_[b] * V);
+    }
+    if (on_nodes) {
+      const Node& n = nodes[body.node];
+      const Vector3d f = on_nodes->segment<3>(n.dof);
+      W.f += f;
+      W.n += arm_[b].cross(f);
+      if (n.kind == NodeKind::frame) W.n += on_nodes->segment<3>(n.dof + 3);
+    }
+    F_[body.step].head<3>() += W.n;
+    F_[body.step].tail<3>() += W.f;
   }
   for (int k = static_cast<int>(F_.size()) - 1; k >= 0; --k) {
     for (int i = 0; i < steps[k].columns; ++i) r[steps[k].dof + i] += S_[k].col(i).dot(F_[k]);
     if (steps[k].parent >= 0) F_[steps[k].parent] += F_[k];
+  }
+  for (std::size_t i = inertia_.size(); on_nodes && i < nodes.size(); ++i) {  // joint coordinates
+    for (int k = nodes[i].dof; k < nodes[i].dof + nodes[i].size(); ++k) r[k] += (*on_nodes)[k];
   }
   if (!udot) return;
   for (const auto& a : model_->armatures()) {
@@ -274,8 +331,8 @@ void MultibodyState::add_inertia(const VectorXd& p, const VectorXd* udot, Vector
 
 void MultibodyState::inertia_derivatives(int island, MatrixXd& D_q, MatrixXd& D_u) const {
   const auto& steps = model_->steps();
-  for (std::size_t k = 0; k < steps.size(); ++k) {
-    if (model_->island_of(steps[k].dof) != island || steps[k].driven) continue;
+  for (const int k : model_->islands()[island].steps) {
+    if (steps[k].driven) continue;
     for (int i = 0; i < steps[k].columns; ++i) {
       const Vector6 S = S_[k].col(i);
       const int own = model_->place_of(steps[k].dof + i);
@@ -306,6 +363,8 @@ void MultibodyState::inertia_derivatives(int island, MatrixXd& D_q, MatrixXd& D_
 }
 
 void MultibodyState::sum_composites() {
+  for (auto* axes : {&T_, &P_, &Q_}) axes->resize(S_.size(), Axes::Zero());
+  B_.resize(S_.size());
   for (std::size_t k = 0; k < S_.size(); ++k) {
     for (int i = 0; i < model_->steps()[k].columns; ++i) {
       const Vector6 S = S_[k].col(i), T = cross(V_[k], S);
@@ -327,28 +386,6 @@ void MultibodyState::sum_composites() {
   }
 }
 
-void MultibodyState::add_wrenches(const VectorXd& r, VectorXd& rows) const {
-  const auto& steps = model_->steps();
-  const auto& nodes = model_->scene().nodes();
-  std::vector<Vector6>& F = scratch_;
-  F.assign(steps.size(), Vector6::Zero());
-  for (std::size_t b = 0; b < inertia_.size(); ++b) {
-    const Multibody::Body& body = model_->bodies()[b];
-    if (body.step < 0) continue;
-    const Node& n = nodes[body.node];
-    Vector6 own = Vector6::Zero();
-    own.head(n.size()) = r.segment(n.dof, n.size());
-    F[body.step] += wrench(own, arm_[b]);
-  }
-  for (int k = static_cast<int>(F.size()) - 1; k >= 0; --k) {
-    for (int i = 0; i < steps[k].columns; ++i) rows[steps[k].dof + i] += S_[k].col(i).dot(F[k]);
-    if (steps[k].parent >= 0) F[steps[k].parent] += F[k];
-  }
-  for (std::size_t i = inertia_.size(); i < nodes.size(); ++i) {  // on joint coordinates
-    rows.segment(nodes[i].dof, nodes[i].size()) += r.segment(nodes[i].dof, nodes[i].size());
-  }
-}
-
 void MultibodyState::add_force(int dof, double value, Eigen::Ref<VectorXd> rows) const {
   const int node = model_->node_of(dof);
   if (node >= static_cast<int>(inertia_.size())) {
@@ -360,6 +397,10 @@ void MultibodyState::add_force(int dof, double value, Eigen::Ref<VectorXd> rows)
   own[dof - n.dof] = value;
   const Vector6 W = wrench(own, arm_[node]);
   each_axis_of(node, [&](int at, const Vector6& S, int) { rows[at] += S.dot(W); });
+}
+
+Symmetric3 MultibodyState::inertia_slope(int body, int entry) const {
+  return about_world_axes(Vector6::Unit(entry), orientation_[body]);
 }
 
 void MultibodyState::inertia_columns(const VectorXd& udot, ParameterColumns& columns) const {
@@ -382,7 +423,7 @@ void MultibodyState::inertia_columns(const VectorXd& udot, ParameterColumns& col
     for (int e = 0; body.inertia >= 0 && e < 6; ++e) {
       const int c = columns.column(body.inertia + e);
       if (c < 0) continue;
-      add(c, {0, Vector3d::Zero(), about_world_axes(Vector6::Unit(e), orientation_[b])}, body.step);
+      add(c, {0, Vector3d::Zero(), inertia_slope(static_cast<int>(b), e)}, body.step);
     }
   }
   for (const auto& a : model_->armatures()) {

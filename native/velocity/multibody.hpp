@@ -13,6 +13,8 @@
 #include "../reduced/articulation_map.hpp"
 #include "../scene.hpp"
 #include "../spatial/inertia.hpp"
+#include "link_kinematics.hpp"
+#include "tree_factor.hpp"
 
 namespace diffsim {
 
@@ -36,6 +38,8 @@ class Multibody {
   };
   struct Island {  // independent nodes that forces or contacts may couple
     std::vector<int> dofs;
+    std::vector<int> steps, armatures;
+    TreeFactor factor;  // of its pattern, to copy
   };
   struct Armature {
     int dof, parameter;
@@ -65,6 +69,7 @@ class Multibody {
  private:
   void add_free_bodies();
   void find_islands();
+  void find_parents();
   void sort_elements();
 
   const Scene* scene_;
@@ -85,17 +90,21 @@ class MultibodyState {
   using Axes = Articulation::Axes;
   explicit MultibodyState(const Multibody& model);
 
+  /// Moves dependent frames to where the coordinates and the other frames of `s` have them, by the
+  /// parameters of the last place().
+  void place_links(State& s) const { links_.place(s); }
   /// Screw axes and inertias at the poses of `s`.
   void place(const VectorXd& p, const State& s);
   /// Twists of the rates u (ndof) of the independent nodes.
   void move(const VectorXd& u);
   /// Accelerations of u' (ndof), null: zero.
   void accelerate(const VectorXd* udot);
-  /// The island's mass matrix.
-  void mass_matrix(int island, const VectorXd& p, MatrixXd& M) const;
+  /// The island's mass matrix, into a factor of its pattern.
+  void mass_matrix(int island, const VectorXd& p, TreeFactor& M) const;
   /// Adds S . W of all bodies (armatures too) to r, rows of the independent nodes; call
-  /// accelerate() first. `udot` as there.
-  void add_inertia(const VectorXd& p, const VectorXd* udot, VectorXd& r);
+  /// accelerate() first. `udot` as there; `nodes`, unless null: and of these wrenches on nodes
+  /// (ndof, force and torque about the node).
+  void add_inertia(const VectorXd& p, const VectorXd* udot, const VectorXd* nodes, VectorXd& r);
   /// For the next one, after add_inertia().
   void sum_composites();
   /// Its derivatives by poses (tangent vectors of the independent nodes) and by rates: adds to the
@@ -103,9 +112,7 @@ class MultibodyState {
   void inertia_derivatives(int island, MatrixXd& D_q, MatrixXd& D_u) const;
   /// Adds the columns of masses, inertias and armatures.
   void inertia_columns(const VectorXd& udot, ParameterColumns& columns) const;
-  /// Adds S . F of wrenches on nodes, r (ndof, force and torque about the node), to rows.
-  void add_wrenches(const VectorXd& r, VectorXd& rows) const;
-  /// The same of one number of r alone.
+  /// Adds S . F to rows, of one number of forces and torques about nodes.
   void add_force(int dof, double value, Eigen::Ref<VectorXd> rows) const;
 
   /// f(dof, screw axis, step) of every axis behind which step k is, its own first.
@@ -127,6 +134,13 @@ class MultibodyState {
   const Axes& axes(int step) const { return S_[step]; }
   const Vector6& twist(int step) const { return V_[step]; }
   const Vector6& twist_before(int step) const { return parent_V_[step]; }
+  const Vector6& acceleration(int step) const { return A_[step]; }
+  /// Sum of the wrenches behind a step, by the last add_inertia().
+  const Vector6& load(int step) const { return F_[step]; }
+  const RigidInertia& inertia(int body) const { return inertia_[body]; }
+  const Vector3d& arm(int body) const { return arm_[body]; }
+  /// Of its inertia by p[body.inertia + entry].
+  Symmetric3 inertia_slope(int body, int entry) const;
   /// Of a node, by the last move(); zero where nothing moves it.
   Vector6 twist_of(int node) const {
     const int step = node < 0 ? -1 : model_->step_of(node);
@@ -135,14 +149,13 @@ class MultibodyState {
 
  private:
   const Multibody* model_;
+  LinkKinematics links_;
   Vector3d origin_ = Vector3d::Zero();
   std::vector<Axes> S_;
   // What accelerations behind a step change by its coordinate, and by its rate: with T = V x S,
   // that is S x (A - A_k) + T x (V - V_k), and S x (V - V_k) + T + V_before x S, of which these
   // depend on the step alone: Q = A x S + V x T, P = T + V_before x S.
   std::vector<Axes> T_, P_, Q_;
-  std::vector<Axes> articulated_;
-  std::vector<Vector6> articulated_rate_;
   std::vector<Vector6> V_, A_, parent_V_, rate_;  // per step; rate: S q'
   std::vector<RigidInertia> inertia_;             // per body, about O
   std::vector<Matrix3d> orientation_;             // body to world, where it has one
@@ -150,7 +163,6 @@ class MultibodyState {
   std::vector<RigidInertia> I_;                   // composites, per step
   std::vector<Matrix6> B_;
   std::vector<Vector6> F_;
-  mutable std::vector<Vector6> scratch_;
 };
 
 }  // namespace diffsim

@@ -67,7 +67,7 @@ VelocityStepper::Slopes VelocityStepper::smooth_slopes(int index, const MatrixXd
   }
   for (MatrixXd* M : {&to.q, &to.u, &to.p}) {
     clear_driven(*model_, index, *M);
-    island.factor.solveInPlace(*M);
+    island.M.solve(*M);
     *M *= -h_;
   }
   to.u.diagonal().array() += 1;
@@ -118,7 +118,7 @@ void VelocityStepper::differentiate(const Window& window, const VectorXd& p, Act
   const VectorXd udot = (rates_ - start_rates_) / h_;
   at_.accelerate(&udot);
   bias_.setZero();
-  at_.add_inertia(p, &udot, bias_);
+  at_.add_inertia(p, &udot, nullptr, bias_);
   at_.sum_composites();
   const MatrixXd by_p = columns_by_parameters(udot, written, active);
   find_contact_columns(prev, p, active);

@@ -48,7 +48,12 @@ VelocityStepper::VelocityStepper(const Scene& scene, const VelocityOptions& opti
       bias_(scene.ndof()),
       written_(scene.ndof()),
       u_(scene.ndof()),
+      adjoint_(*model_),
       next_(make_state(scene.nodes())) {
+  for (std::size_t i = 0; i < islands_.size(); ++i) {
+    islands_[i].M = model_->islands()[i].factor;
+    islands_[i].rates.resize(islands_[i].M.size());
+  }
   for (const ContactElement* e : scene.contacts()) e->check_hard();
   // The scene's own: a scale of accelerations, which no parameter moves.
   gravity_ = scene.values().segment<3>(scene.gravity_parameter()).norm();
@@ -65,7 +70,7 @@ NewtonReport VelocityStepper::step(const State& prev, const State*, const TimeSc
   u_ = rates_;
   for (const Body* b : scene_->driven()) b->predict(prev, scheme, t, p, scene_->nodes(), u_);
   advance(scene_->nodes(), window, u_, next_);
-  if (scene_->articulation()) scene_->articulation()->place(p, next_);
+  at_.place_links(next_);
   if (!report.worst_element.empty()) report.status = Status::max_iterations;
   if (!rates_.allFinite()) report.status = Status::non_finite;
   next_.hard_contacts = true;
@@ -81,7 +86,7 @@ NewtonReport VelocityStepper::step(const State& prev, const State*, const TimeSc
       code += kRegion * (1 + touch.gap.region);
       const Vector3d own = island.problem.lambda.segment<3>(3 * static_cast<Eigen::Index>(i));
       next_.hard.push_back({touch.element->first_point() + touch.gap.point,
-                            touch.B * own / scheme.h, touch.gap.x - touch.gap.radius * touch.gap.n,
+                            touch.B * own / scheme.h, touch.place(),
                             touch.gap.n * own[0] / scheme.h, static_cast<std::uint16_t>(code)});
     }
   }
@@ -102,9 +107,8 @@ std::string VelocityStepper::solve(const State& prev, const Window& start, const
   out.compressed = &compressed;
   for (const Element* e : model_->forces()) e->add(start, p, out);
   bias_.setZero();
-  at_.add_inertia(p, nullptr, bias_);
-  at_.add_wrenches(written_, bias_);
-  find_touches(prev, h, p);
+  at_.add_inertia(p, nullptr, &written_, bias_);
+  find_touches(prev, h, p, nullptr);
   rates_ = start_rates_;
   std::string unsolved;
   for (std::size_t i = 0; i < islands_.size(); ++i) {
@@ -112,15 +116,14 @@ std::string VelocityStepper::solve(const State& prev, const Window& start, const
     const int index = static_cast<int>(i);
     const auto& dofs = model_->islands()[i].dofs;
     at_.mass_matrix(index, p, island.M);
-    island.factor.compute(island.M);
-    MatrixXd rows(static_cast<Eigen::Index>(dofs.size()), 1);
+    if (!island.M.factor()) bias_[dofs[0]] = std::nan("");  // noticed as a rate
+    VectorXd& rows = island.rates;
     for (std::size_t k = 0; k < dofs.size(); ++k) {
-      rows(static_cast<Eigen::Index>(k), 0) = -h * bias_[dofs[k]];
+      rows[static_cast<Eigen::Index>(k)] = model_->driven(dofs[k]) ? 0 : -h * bias_[dofs[k]];
     }
-    clear_driven(*model_, index, rows);
-    island.factor.solveInPlace(rows);
+    island.M.solve(rows.data());
     for (std::size_t k = 0; k < dofs.size(); ++k) {
-      rates_[dofs[k]] += rows(static_cast<Eigen::Index>(k), 0);
+      rates_[dofs[k]] = start_rates_[dofs[k]] + rows[static_cast<Eigen::Index>(k)];
     }
     if (!island.touches.empty() && !solve_contacts(island, index, prev, h)) {
       unsolved = island.touches[0].element->name();
@@ -136,16 +139,28 @@ void VelocityStepper::clear_driven(const Multibody& model, int index, MatrixXd& 
   }
 }
 
-void VelocityStepper::add_axes(int node, double sign, const Vector3d& x, MatrixXd& J) const {
-  const Vector3d arm = x - at_.origin();
+void VelocityStepper::add_axes(const Touch& touch, int node, double sign, Eigen::Index column,
+                               MatrixXd& J) const {
+  const Vector3d arm = touch.place() - at_.origin();
   at_.each_axis_of(node, [&](int dof, const Vector6& S, int) {
-    const Vector3d turn = S.head<3>();
-    J.col(model_->place_of(dof)) += sign * (S.tail<3>() + turn.cross(arm));
+    const Vector3d v = S.tail<3>() + S.head<3>().cross(arm);
+    const int row = model_->place_of(dof);
+    for (int k = 0; k < 3; ++k) J(row, column + k) += sign * touch.B.col(k).dot(v);
   });
 }
 
-void VelocityStepper::find_touches(const State& prev, double h, const VectorXd& p) {
-  for (Island& island : islands_) island.touches.clear();
+Vector3d VelocityStepper::relative_velocity(const Touch& touch) const {
+  const Vector3d arm = touch.place() - at_.origin();
+  const Vector6 V = at_.twist_of(touch.gap.node) - at_.twist_of(touch.gap.carrier);
+  return V.tail<3>() + V.head<3>().cross(arm);
+}
+
+void VelocityStepper::find_touches(const State& prev, double h, const VectorXd& p,
+                                   const std::vector<HardContact>* pressing) {
+  for (Island& island : islands_) {
+    island.touches.clear();
+    island.problem.contacts.clear();
+  }
   const double fall = 4 * h * h * gravity_;
   for (const ContactElement* e : scene_->contacts()) {
     gaps_.clear();
@@ -154,62 +169,71 @@ void VelocityStepper::find_touches(const State& prev, double h, const VectorXd& 
     for (const Gap& gap : gaps_) {
       const int node = model_->moves(gap.node) ? gap.node : gap.carrier;
       if (!model_->moves(node)) continue;  // no force could part the two
-      const int index = model_->island_of(model_->steps()[model_->step_of(node)].dof);
-      Island& island = islands_[index];
+      const HardContact* known = nullptr;
+      for (std::size_t i = 0; pressing && i < pressing->size() && !known; ++i) {
+        if ((*pressing)[i].point == e->first_point() + gap.point) known = &(*pressing)[i];
+      }
+      if (pressing && !known) continue;
+      Island& island = islands_[model_->island_of(model_->steps()[model_->step_of(node)].dof)];
       Touch touch{gap,
                   e,
                   contact_axes(gap.n),
-                  {},
                   p[e->friction_parameter()],
                   bounce < 0 ? 0 : p[bounce],
                   false,
                   false,
                   0,
                   Vector3d::Zero()};
-      touch.J.setZero(3, static_cast<Eigen::Index>(model_->islands()[index].dofs.size()));
-      const Vector3d x = gap.x - gap.radius * gap.n;
-      add_axes(gap.node, 1, x, touch.J);
-      add_axes(gap.carrier, -1, x, touch.J);
-      island.touches.push_back(std::move(touch));
+      touch.before = relative_velocity(touch);
+      ContactProblem::Contact contact;
+      contact.mu = touch.mu;
+      contact.compliance =
+          kCompliance * (model_->inverse_mass(gap.node) + model_->inverse_mass(gap.carrier));
+      if (known) {
+        touch.bounces = known->code & kOnset;
+        touch.deep = known->code & kClamped;
+        contact.mode = (known->code & kStatic) == kStatic ? ContactProblem::Mode::stick
+                                                          : ContactProblem::Mode::slip;
+      } else {
+        const double approach = -gap.n.dot(touch.before);
+        touch.bounces =
+            touch.restitution > 0 && approach > 2 * h * gravity_ && gap.g < h * approach;
+        touch.deep = -gap.g / h > kTakeBack * h * gravity_;
+        contact.bound = touch.bounces ? touch.restitution * approach
+                        : touch.deep  ? kTakeBack * h * gravity_
+                                      : -gap.g / h;
+      }
+      touch.by_gap = touch.deep ? 0 : -1 / h;
+      island.touches.push_back(touch);
+      island.problem.contacts.push_back(contact);
     }
   }
 }
 
+void VelocityStepper::set_jacobian(Island& island, int index) {
+  const auto count = static_cast<Eigen::Index>(island.touches.size());
+  island.J.setZero(island.M.size(), 3 * count);
+  for (Eigen::Index i = 0; i < count; ++i) {
+    const Touch& touch = island.touches[i];
+    add_axes(touch, touch.gap.node, 1, 3 * i, island.J);
+    add_axes(touch, touch.gap.carrier, -1, 3 * i, island.J);
+  }
+  island.H = island.J;
+  clear_driven(*model_, index, island.H);
+  for (Eigen::Index c = 0; c < 3 * count; ++c) island.M.solve_transposed(island.H.col(c).data());
+  island.problem.W.noalias() = island.H.transpose() * island.H;
+}
+
 bool VelocityStepper::solve_contacts(Island& island, int index, const State& prev, double h) {
   const auto& dofs = model_->islands()[index].dofs;
-  const auto n = static_cast<Eigen::Index>(dofs.size());
-  const auto rows = static_cast<Eigen::Index>(3 * island.touches.size());
-  VectorXd start(n), free(n);
-  for (Eigen::Index k = 0; k < n; ++k) {
-    start[k] = start_rates_[dofs[k]];
-    free[k] = rates_[dofs[k]];
-  }
-  const double slow = 2 * h * gravity_;
+  const Eigen::Index n = island.M.size();
+  VectorXd& free = island.rates;
+  for (Eigen::Index k = 0; k < n; ++k) free[k] = rates_[dofs[k]];
   ContactProblem& problem = island.problem;
   problem.cone = options_.cone;
-  problem.contacts.assign(island.touches.size(), {});
-  island.J.resize(rows, n);
-  for (std::size_t i = 0; i < island.touches.size(); ++i) {
-    Touch& touch = island.touches[i];
-    island.J.middleRows<3>(3 * static_cast<Eigen::Index>(i)) = touch.B.transpose() * touch.J;
-    touch.before = touch.J * start;
-    const double approach = -touch.gap.n.dot(touch.before), g = touch.gap.g;
-    touch.bounces = touch.restitution > 0 && approach > slow && g < h * approach;
-    touch.deep = -g / h > kTakeBack * h * gravity_;
-    touch.by_gap = touch.deep ? 0 : -1 / h;
-    problem.contacts[i].bound = touch.bounces ? touch.restitution * approach
-                                : touch.deep  ? kTakeBack * h * gravity_
-                                              : -g / h;
-    problem.contacts[i].mu = touch.mu;
-    problem.contacts[i].compliance = kCompliance * (model_->inverse_mass(touch.gap.node) +
-                                                    model_->inverse_mass(touch.gap.carrier));
-  }
-  island.H = island.J.transpose();  // then L^-1 J^T
-  clear_driven(*model_, index, island.H);
-  island.factor.matrixL().solveInPlace(island.H);
-  problem.W.noalias() = island.H.transpose() * island.H;
-  problem.c0.noalias() = island.J * free;
-  problem.lambda.setZero(rows);
+  set_jacobian(island, index);
+  problem.c0.noalias() = island.J.transpose() * free;
+  problem.lambda.setZero(problem.c0.size());
   for (std::size_t i = 0; i < island.touches.size(); ++i) {
     const Touch& touch = island.touches[i];
     for (const HardContact& last : prev.hard) {
@@ -219,10 +243,9 @@ bool VelocityStepper::solve_contacts(Island& island, int index, const State& pre
     }
   }
   const bool solved = problem.solve(options_.sweeps);
-  VectorXd pushed = island.H * problem.lambda;
-  island.factor.matrixU().solveInPlace(pushed);
-  free += pushed;
-  for (Eigen::Index k = 0; k < n; ++k) rates_[dofs[k]] = free[k];
+  free.noalias() = island.H * problem.lambda;
+  island.M.solve_lower(free.data());
+  for (Eigen::Index k = 0; k < n; ++k) rates_[dofs[k]] += free[k];
   return solved;
 }
 

@@ -14,14 +14,10 @@
 
 #include "../stepper.hpp"
 #include "contact_problem.hpp"
-#include "multibody.hpp"
+#include "multibody_adjoint.hpp"
+#include "velocity_options.hpp"
 
 namespace diffsim {
-
-struct VelocityOptions {
-  FrictionCone cone = FrictionCone::cone;
-  int sweeps = 2000;  // of projected Gauss-Seidel, at most
-};
 
 class VelocityStepper : public Stepper {
  public:
@@ -32,6 +28,9 @@ class VelocityStepper : public Stepper {
   const State& state() const override { return next_; }
   void differentiate(const Window& window, const VectorXd& p, ActiveColumns& active, bool fresh,
                      StepDerivatives& out) override;
+  /// Of scenes without prescribed motions (velocity_adjoint.cpp).
+  bool pull(const Window& window, const VectorXd& p, ActiveColumns& active, MatrixXd& x,
+            MatrixXd& v, VectorXd& held) override;
   void modes(const Window& window, const VectorXd& p,
              std::vector<std::uint16_t>& out) const override;
 
@@ -40,25 +39,34 @@ class VelocityStepper : public Stepper {
     Gap gap;
     const ContactElement* element;
     Matrix3d B;  // columns n, t_1, t_2
-    MatrixXd J;  // of its island: velocity of the point against the obstacle
     double mu, restitution;
     bool bounces;     // whether its bound is that of restitution
     bool deep;        // whether it is that of the fastest way out
     double by_gap;    // of its bound [1/s]
-    Vector3d before;  // J u: its velocity when the step begins
+    Vector3d before;  // its velocity against the obstacle when the step begins
+    Vector3d place() const { return gap.x - gap.radius * gap.n; }
   };
   struct Island {
-    MatrixXd M;
-    Eigen::LLT<MatrixXd> factor;
+    TreeFactor M;
     std::vector<Touch> touches;
-    MatrixXd J, H;  // of all touches in their own axes; L^-1 J^T with M = L L^T
+    // Columns: velocities of all touches against their obstacles, in their own axes, by the rates
+    // of the island: J^T; L^-T J^T, with M = L^T L.
+    MatrixXd J, H;
     ContactProblem problem;
+    VectorXd rates;                         // scratch
+    std::vector<ContactProblem::Law> laws;  // of derivatives backwards
+    std::vector<Vector3d> law_weights;
   };
   /// Sets rates_ to u' of the step from `prev`; the name of a contact that is not solved, or "".
   std::string solve(const State& prev, const Window& start, const VectorXd& p);
-  void find_touches(const State& prev, double h, const VectorXd& p);
-  /// Adds sign times the velocity of a node's material at x by the rates of its island.
-  void add_axes(int node, double sign, const Vector3d& x, MatrixXd& J) const;
+  /// `pressing`, unless null: of those alone.
+  void find_touches(const State& prev, double h, const VectorXd& p,
+                    const std::vector<HardContact>* pressing);
+  /// Sets an island's J, H and its problem's W.
+  void set_jacobian(Island& island, int index);
+  /// Adds a touch's part of J.
+  void add_axes(const Touch& touch, int node, double sign, Eigen::Index column, MatrixXd& J) const;
+  Vector3d relative_velocity(const Touch& touch) const;  // by the last at_.move()
   bool solve_contacts(Island& island, int index, const State& prev, double h);
   static void clear_driven(const Multibody& model, int index, MatrixXd& rows);
 
@@ -78,8 +86,10 @@ class VelocityStepper : public Stepper {
     double g;
     Vector3d n, place, velocity;
   };
-  ShapeMotion shape_motion(const Gap& gap, const GapSlope& by) const;
-  struct Slopes {  // of an island: u' by poses, rates and parameters
+  /// turning: angular velocity of its body against the obstacle's.
+  ShapeMotion shape_motion(const Gap& gap, const GapSlope& by, const Vector3d& turning) const;
+  Vector3d turning(const Gap& gap) const;  // by the last at_.move()
+  struct Slopes {                          // of an island: u' by poses, rates and parameters
     MatrixXd q, u, p;
     std::vector<int> columns;  // of p: columns of active parameters
   };
@@ -108,6 +118,26 @@ class VelocityStepper : public Stepper {
   void write(const Window& window, const VectorXd& p, const ActiveColumns& active,
              const std::vector<Slopes>& slopes, StepDerivatives& step) const;
 
+  /// What a step that has been taken knew of its contacts when they were solved.
+  void recover(const State& prev, const State& now, const VectorXd& p);
+  /// Cotangents of u' from those at the end; x becomes that of where the step began, at fixed u'.
+  void pull_motion(const State& now, MatrixXd& x, const MatrixXd& v, VectorXd& u) const;
+  /// Through the contacts and M^-1: from the cotangent of u' to that of M u', and weights of the
+  /// contacts' laws.
+  void pull_impulses(Island& island, int index, VectorXd& u, VectorXd& w);
+  void pull_forces(const Window& start, const VectorXd& p, ActiveColumns& active, MatrixXd& x,
+                   MatrixXd& v, VectorXd& held);
+  void pull_contact(const Island& island, int i, const State& prev, const VectorXd& p,
+                    const ActiveColumns& active, VectorXd& held);
+  /// Of a number that moves with the normal and the velocity of a touch, and with its gap.
+  struct TouchWeights {
+    Vector3d normal, velocity;
+    double gap;
+  };
+  void pull_touch(const Touch& touch, MultibodyAdjoint::Rates rates, const TouchWeights& by);
+  void pull_inertia_columns(const ActiveColumns& active, const VectorXd& udot, const VectorXd& w,
+                            VectorXd& held) const;
+
   const Scene* scene_;
   VelocityOptions options_;
   Timing* timing_;
@@ -117,12 +147,20 @@ class VelocityStepper : public Stepper {
   VectorXd start_rates_, rates_, bias_, written_, u_;
   double h_ = 0, gravity_ = 0;
   std::vector<bool> contact_columns_;
+  MultibodyAdjoint adjoint_;
+  std::vector<int> all_;
+  std::vector<GapSlope> shape_;
+  MatrixXd lifted_, by_pose_, by_velocity_;
+  std::vector<ParameterColumns::Entry> written_columns_;
   // Of derivatives: loads at nodes, what elements write, and that by independent nodes.
   BlockMatrix K_, B_, reduced_K_, reduced_B_;
   ArticulationMap map_;
   std::vector<Gap> gaps_;
   State next_;
 };
+
+/// The rotation vector of a touch's axes B, which follow from its normal, by dn.
+Matrix3d turn_of_axes(const Matrix3d& B);
 
 /// Rates of the independent nodes: velocities, angular velocities and joint rates (ndof).
 void independent_rates(const std::vector<Node>& nodes, const State& s, VectorXd& u);

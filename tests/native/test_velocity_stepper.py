@@ -6,7 +6,7 @@ import pytest
 from diffsim_ros import _engine
 from diffsim_ros.rotation import quat_exp
 from tests.native.gradients import check_gradients
-from tests.native.reduced import add_link, join, smooth_names, tree
+from tests.native.reduced import add_base, add_link, join, smooth_names, tree
 from validation.hard_contact import (
     LAW,
     G,
@@ -76,10 +76,32 @@ def test_a_sliding_ball_comes_to_roll_at_five_sevenths():
     assert r.angular_velocity[-1, 0, 1] * 0.05 == pytest.approx(r.velocity[-1, 0, 0], rel=1e-6)
 
 
-@pytest.mark.parametrize("base", ["world", "free body"])
-def test_smooth_motion_converges_with_order_one_to_the_implicit_one(base):
-    s = tree(base)
-    fine = _engine.rollout(s, s.values, 4000, _engine.Options(step=2.5e-5, tolerance=1e-11))
+def branches(base):
+    """Hinges and sliders alone, one of which follows another on its own branch of the tree."""
+    rng = np.random.default_rng(2)
+    s = _engine.Scene()
+    ground = add_base(s, base, rng, [-0.2, 0, 0])
+    for name, place in {"a": (0.1, 0, 0), "b": (0.3, 0.1, 0), "c": (0, 0.2, 0.1),
+                        "d": (0, 0.4, 0.1)}.items():  # fmt: skip
+        add_link(s, name, place, rng)
+    join(s, "hinge", "hinge", ground, "a", [0, 0, 0])
+    join(s, "slider", "slider", "a", "b", [0.2, 0.1, 0])
+    join(s, "follower", "hinge", ground, "c", [0, 0.1, 0], mimic="hinge", ratio=-0.5, shift=0.2)
+    join(s, "elbow", "hinge", "c", "d", [0, 0.3, 0.1])
+    s.add_armature("rotor", joint="hinge", inertia=0.01)
+    return s
+
+
+TREES = pytest.mark.parametrize(
+    ("make", "base"),
+    [(tree, "world"), (tree, "free body"), (branches, "world"), (branches, "free body")],
+)
+
+
+@TREES
+def test_smooth_motion_converges_with_order_one_to_the_implicit_one(make, base):
+    s = make(base)
+    fine = _engine.rollout(s, s.values, 1000, _engine.Options(step=1e-4, tolerance=1e-11))
     assert fine.ok
     errors = []
     for step in (1e-3, 5e-4, 2.5e-4):
@@ -89,9 +111,9 @@ def test_smooth_motion_converges_with_order_one_to_the_implicit_one(base):
     assert np.log2(np.array(errors[:-1]) / errors[1:]) == pytest.approx(1, abs=0.15)
 
 
-@pytest.mark.parametrize("base", ["world", "free body"])
-def test_gradients_of_a_tree(base):
-    s = tree(base)
+@TREES
+def test_gradients_of_a_tree(make, base):
+    s = make(base)
     names = smooth_names(s, ("anchor", "axis", "position", "stiffness_limit"))
     check_gradients(s, 30, options(1e-3), names)
 

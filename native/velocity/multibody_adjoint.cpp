@@ -1,0 +1,82 @@
+#include "multibody_adjoint.hpp"
+
+namespace diffsim {
+
+void MultibodyAdjoint::move(const VectorXd& u, std::vector<MotionVector>& V) const {
+  for (std::size_t k = 0; k < V.size(); ++k) {
+    const Multibody::Step& step = model_->steps()[k];
+    V[k] = step.parent >= 0 ? V[step.parent] : MotionVector();
+    for (int i = 0; i < step.columns; ++i) {
+      const auto S = at_->axes(static_cast<int>(k)).col(i);
+      V[k].w += S.head<3>() * u[step.dof + i];
+      V[k].v += S.tail<3>() * u[step.dof + i];
+    }
+  }
+}
+
+void MultibodyAdjoint::begin(const MultibodyState& at, const VectorXd& end, const VectorXd& w) {
+  at_ = &at;
+  const std::size_t count = model_->steps().size();
+  for (auto& V : twist_) V.resize(count);
+  for (std::size_t k = 0; k < count; ++k) {
+    twist_[start][k] = MotionVector(at.twist(static_cast<int>(k)));
+  }
+  move(end, twist_[Rates::end]);
+  move(w, twist_[weights]);
+  for (auto* F : {&velocity_[0], &velocity_[1], &velocity_[2], &pose_, &X_, &Y_}) {
+    F->assign(count, ForceVector());
+  }
+}
+
+void MultibodyAdjoint::add_pose(int node, const Vector3d& x, const Vector3d& force,
+                                const Vector3d& moment) {
+  const int step = node < 0 ? -1 : model_->step_of(node);
+  if (step >= 0) pose_[step] += about_origin(x, force, moment);
+}
+
+void MultibodyAdjoint::add_velocity(Rates of, int node, const Vector3d& x, const Vector3d& force,
+                                    const Vector3d& moment) {
+  const int step = node < 0 ? -1 : model_->step_of(node);
+  if (step < 0) return;
+  const ForceVector F = about_origin(x, force, moment);
+  velocity_[of][step] += F;
+  pose_[step] += crossf(twist_[of][step], F);  // it moves by S x (V - V_k), this is S x V
+}
+
+void MultibodyAdjoint::add_inertia() {
+  for (std::size_t b = 0; b < model_->bodies().size(); ++b) {
+    const Multibody::Body& body = model_->bodies()[b];
+    if (body.step < 0 || body.mass < 0) continue;
+    const RigidInertia& I = at_->inertia(static_cast<int>(b));
+    const MotionVector &V = twist_[start][body.step], &W = twist_[weights][body.step];
+    const ForceVector by_A = I * W;
+    Y_[body.step] += by_A;
+    X_[body.step] += crossf(V, by_A) - I * crossm(V, W) - crossf(W, I * V);
+  }
+}
+
+void MultibodyAdjoint::finish(Eigen::Ref<VectorXd> x, Eigen::Ref<VectorXd> v) {
+  const auto& steps = model_->steps();
+  for (int k = static_cast<int>(steps.size()) - 1; k >= 0; --k) {
+    const Multibody::Step& step = steps[k];
+    const MotionVector &V = twist_[start][k], A(at_->acceleration(k)), before(at_->twist_before(k));
+    const ForceVector carried = crossf(V, Y_[k]);
+    ForceVector by_pose = pose_[k] - crossf(A, Y_[k]) + crossf(V, carried - X_[k]);
+    by_pose -= crossf(twist_[weights][k], ForceVector(at_->load(k)));
+    for (const Rates of : {start, end, weights}) {
+      by_pose -= crossf(twist_[of][k], velocity_[of][k]);
+    }
+    const ForceVector by_rate = velocity_[start][k] + X_[k] - carried - crossf(before, Y_[k]);
+    for (int i = 0; i < step.columns; ++i) {
+      const auto S = at_->axes(k).col(i);
+      x[step.dof + i] += S.head<3>().dot(by_pose.n) + S.tail<3>().dot(by_pose.f);
+      v[step.dof + i] += S.head<3>().dot(by_rate.n) + S.tail<3>().dot(by_rate.f);
+    }
+    if (step.parent < 0) continue;
+    for (auto* F : {&velocity_[0], &velocity_[1], &velocity_[2], &pose_, &X_, &Y_}) {
+      (*F)[step.parent] += (*F)[k];
+    }
+  }
+}
+
+}  // namespace diffsim

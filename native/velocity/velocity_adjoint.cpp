@@ -1,0 +1,302 @@
+// A velocity step backwards: cotangents of its end to those of its beginning, without derivatives
+// in between (those are in velocity_derivatives.cpp, and this is their transpose).
+//
+// With y the cotangent of u' and the laws L of the contacts that press,
+//   s = y - J^T B L_c^T m,   (L_c B^T J M^-1 J^T B + L_lambda)^T m = B^T J M^-1 y,   w = M^-1 s
+// are those of M u' and of the impulses' laws: what the step begins with gets s by u, w by all
+// forces (times -h) and by the impulses' loads, and -m by the laws.
+#include <numeric>
+
+#include "../elements/contact_law.hpp"
+#include "../rotation.hpp"
+#include "velocity_stepper.hpp"
+
+namespace diffsim {
+namespace {
+
+constexpr double kAtLimit = 1e-12;  // of friction
+
+}  // namespace
+
+bool VelocityStepper::pull(const Window& window, const VectorXd& p, ActiveColumns& active,
+                           MatrixXd& x, MatrixXd& v, VectorXd& held) {
+  if (!scene_->driven().empty()) return false;
+  const Stopwatch watch(timing_, &Timing::jacobian);
+  const State &prev = *window.at[1], &now = window.now();
+  const Window start{{&prev, &prev, nullptr}, window.scheme, window.t};
+  h_ = window.scheme.h;
+  active.select(window.t);
+  if (const Articulation* at = scene_->articulation()) {  // outputs look at dependent frames
+    bool any = false;
+    for (const Articulation::Link& link : at->links()) {
+      const int dof = scene_->nodes()[link.node].dof;
+      any = any || !x.col(0).segment<6>(dof).isZero(0) || !v.col(0).segment<6>(dof).isZero(0);
+    }
+    if (any) {
+      map_.evaluate(*at, scene_->nodes(), p, now);
+      map_.pull({}, x, v);
+    }
+  }
+  recover(prev, now, p);
+  pull_motion(now, x, v, u_);
+  for (std::size_t i = 0; i < islands_.size(); ++i) {
+    pull_impulses(islands_[i], static_cast<int>(i), u_, written_);
+  }
+  v.col(0) = u_;
+  pull_forces(start, p, active, x, v, held);
+  return true;
+}
+
+void VelocityStepper::recover(const State& prev, const State& now, const VectorXd& p) {
+  independent_rates(scene_->nodes(), prev, start_rates_);
+  independent_rates(scene_->nodes(), now, rates_);
+  at_.place(p, prev);
+  at_.move(start_rates_);
+  find_touches(prev, h_, p, &now.hard);
+  for (std::size_t i = 0; i < islands_.size(); ++i) {
+    Island& island = islands_[i];
+    const int index = static_cast<int>(i);
+    at_.mass_matrix(index, p, island.M);
+    island.M.factor();
+    if (island.touches.empty()) continue;
+    set_jacobian(island, index);
+    ContactProblem& problem = island.problem;
+    problem.cone = options_.cone;
+    problem.lambda.resize(island.J.cols());
+    for (std::size_t t = 0; t < island.touches.size(); ++t) {
+      const Touch& touch = island.touches[t];
+      for (const HardContact& hard : now.hard) {
+        if (hard.point != touch.element->first_point() + touch.gap.point) continue;
+        const Vector3d own = h_ * (touch.B.transpose() * hard.force);
+        problem.lambda.segment<3>(3 * static_cast<Eigen::Index>(t)) = own;
+        ContactProblem::Contact& contact = problem.contacts[t];
+        if (options_.cone == FrictionCone::cone || contact.mode != ContactProblem::Mode::slip)
+          break;
+        for (int k = 0; k < 2; ++k) {  // a tangent that slips is at its limit, to rounding
+          const double limit = (1 - kAtLimit) * contact.mu * own[0];
+          if (std::abs(own[k + 1]) >= limit) contact.side[k] = own[k + 1] > 0 ? 1 : -1;
+        }
+      }
+    }
+    const auto& dofs = model_->islands()[i].dofs;
+    for (std::size_t k = 0; k < dofs.size(); ++k) {
+      island.rates[static_cast<Eigen::Index>(k)] = rates_[dofs[k]];
+    }
+    problem.c0 = island.J.transpose() * island.rates - problem.W * problem.lambda;
+  }
+}
+
+void VelocityStepper::pull_motion(const State& now, MatrixXd& x, const MatrixXd& v,
+                                  VectorXd& u) const {
+  u.setZero();
+  for (const Node& n : scene_->nodes()) {
+    if (n.dependent) continue;
+    for (int k = n.dof; k < n.dof + n.size(); ++k) u[k] = h_ * x(k, 0) + v(k, 0);
+    if (!n.turns()) continue;
+    const int turn = n.turn();  // R' = exp(h u') R, and omega' = u'
+    const Vector3d &theta = now.theta[n.frame], by_pose = x.col(0).segment<3>(turn);
+    u.segment<3>(turn) =
+        h_ * (left_jacobian(theta).transpose() * by_pose) + v.col(0).segment<3>(turn);
+    x.col(0).segment<3>(turn) = exp_rotation(theta).transpose() * by_pose;
+  }
+}
+
+void VelocityStepper::pull_impulses(Island& island, int index, VectorXd& u, VectorXd& w) {
+  const auto& dofs = model_->islands()[index].dofs;
+  VectorXd& y = island.rates;
+  for (std::size_t k = 0; k < dofs.size(); ++k) y[static_cast<Eigen::Index>(k)] = u[dofs[k]];
+  island.M.solve_transposed(y.data());
+  island.law_weights.clear();
+  if (!island.touches.empty()) {
+    const ContactProblem& problem = island.problem;
+    const int count = static_cast<int>(island.touches.size());
+    all_.resize(count);
+    std::iota(all_.begin(), all_.end(), 0);
+    island.laws.clear();
+    for (int i = 0; i < count; ++i) island.laws.push_back(problem.law(i));
+    const VectorXd m = problem.slopes(all_, island.laws)
+                           .partialPivLu()
+                           .transpose()
+                           .solve(island.H.transpose() * y);
+    VectorXd by_c(3 * count);
+    for (int i = 0; i < count; ++i) {
+      island.law_weights.push_back(-m.segment<3>(3 * i));
+      by_c.segment<3>(3 * i) = island.laws[i].by_c.transpose() * m.segment<3>(3 * i);
+    }
+    y.noalias() -= island.H * by_c;
+    const VectorXd held = island.J * by_c;
+    for (std::size_t k = 0; k < dofs.size(); ++k) u[dofs[k]] -= held[static_cast<Eigen::Index>(k)];
+  }
+  island.M.solve_lower(y.data());
+  for (std::size_t k = 0; k < dofs.size(); ++k) w[dofs[k]] = y[static_cast<Eigen::Index>(k)];
+}
+
+void VelocityStepper::pull_forces(const Window& start, const VectorXd& p, ActiveColumns& active,
+                                  MatrixXd& x, MatrixXd& v, VectorXd& held) {
+  const auto& nodes = scene_->nodes();
+  const State& prev = start.now();
+  const VectorXd w = -h_ * written_;
+  K_.reset(scene_->pattern());
+  B_.reset(scene_->pattern());
+  written_.setZero();
+  ParameterColumns columns(active.column_of(), std::move(written_columns_));
+  Assembly out;
+  out.r = &written_;
+  out.K = &K_;
+  out.B = &B_;
+  out.columns = &columns;
+  bool compressed = false;
+  out.compressed = &compressed;
+  for (const Element* e : model_->forces()) e->add(start, p, out);
+  const VectorXd udot = (rates_ - start_rates_) / h_;
+  at_.accelerate(&udot);
+  bias_.setZero();
+  at_.add_inertia(p, &udot, &written_, bias_);
+  adjoint_.begin(at_, rates_, w);
+  lifted_ = w;
+  const int bodies = static_cast<int>(model_->bodies().size());
+  for (int i = 0; i < bodies; ++i) {
+    const MotionVector W = adjoint_.twist(MultibodyAdjoint::weights, i);
+    lifted_.col(0).segment<3>(nodes[i].dof) = W.v + W.w.cross(prev.c.col(i) - at_.origin());
+    if (nodes[i].turns()) lifted_.col(0).segment<3>(nodes[i].turn()) = W.w;
+  }
+  by_pose_.setZero(scene_->ndof(), 1);
+  by_velocity_.setZero(scene_->ndof(), 1);
+  K_.multiply_transposed_add(lifted_, by_pose_);
+  B_.multiply_transposed_add(lifted_, by_velocity_);
+  for (int i = 0; i < bodies; ++i) {
+    const Node& n = nodes[i];
+    // Loads turn with their bodies, so far: less that, as they are written.
+    const Vector3d force = written_.segment<3>(n.dof), lift = lifted_.col(0).segment<3>(n.dof);
+    Vector3d turned = lift.cross(force), by_turn = turned, by_spin = Vector3d::Zero();
+    if (n.turns()) {
+      const Vector3d torque = written_.segment<3>(n.turn());
+      turned += lifted_.col(0).segment<3>(n.turn()).cross(torque);
+      by_turn = by_pose_.col(0).segment<3>(n.turn()) + turned;
+      by_spin = by_velocity_.col(0).segment<3>(n.turn());
+    }
+    adjoint_.add_pose(i, prev.c.col(i), by_pose_.col(0).segment<3>(n.dof), by_turn);
+    adjoint_.add_velocity(MultibodyAdjoint::start, i, prev.c.col(i),
+                          by_velocity_.col(0).segment<3>(n.dof), by_spin);
+  }
+  for (std::size_t i = bodies; i < nodes.size(); ++i) {
+    const auto own = Eigen::seqN(nodes[i].dof, nodes[i].size());
+    x(own, 0) += by_pose_(own, 0);
+    v(own, 0) += by_velocity_(own, 0);
+  }
+  adjoint_.add_inertia();
+  for (const ParameterColumns::Entry& e : columns.entries()) {
+    for (int i = 0; i < 3; ++i) {
+      if (e.value[i] != 0) held[active.columns()[e.column]] += e.value[i] * lifted_(e.row + i, 0);
+    }
+  }
+  written_columns_ = columns.take();
+  pull_inertia_columns(active, udot, w, held);
+  for (const Island& island : islands_) {
+    for (std::size_t i = 0; i < island.touches.size(); ++i) {
+      pull_contact(island, static_cast<int>(i), prev, p, active, held);
+    }
+  }
+  adjoint_.finish(x.col(0), v.col(0));
+}
+
+void VelocityStepper::pull_inertia_columns(const ActiveColumns& active, const VectorXd& udot,
+                                           const VectorXd& w, VectorXd& held) const {
+  const auto add = [&](int parameter, double value) {
+    const int column = parameter < 0 ? -1 : active.column_of()[parameter];
+    if (column >= 0) held[active.columns()[column]] += value;
+  };
+  const auto wanted = [&](int parameter) { return active.column_of()[parameter] >= 0; };
+  for (int b = 0; b < static_cast<int>(model_->bodies().size()); ++b) {
+    const Multibody::Body& body = model_->bodies()[b];
+    if (body.step < 0 || body.mass < 0) continue;
+    const MotionVector W = adjoint_.twist(MultibodyAdjoint::weights, b),
+                       V = adjoint_.twist(MultibodyAdjoint::start, b),
+                       A(at_.acceleration(body.step));
+    const auto by = [&](const RigidInertia& I) { return dot(W, I * A + crossf(V, I * V)); };
+    if (wanted(body.mass)) {
+      RigidInertia I{1, at_.arm(b), {}};
+      I.I.add_parallel_axis(at_.arm(b), at_.arm(b));
+      add(body.mass, by(I));
+    }
+    for (int e = 0; body.inertia >= 0 && e < 6; ++e) {
+      if (!wanted(body.inertia + e)) continue;
+      add(body.inertia + e, by({0, Vector3d::Zero(), at_.inertia_slope(b, e)}));
+    }
+  }
+  for (const auto& a : model_->armatures()) {
+    add(a.parameter, w[a.dof] * a.ratio * a.ratio * udot[a.dof]);
+  }
+}
+
+// n, the velocity w of the point against the obstacle, and the gap g by the poses of both bodies:
+//   dx the relative motion of their material at x,   dn = n_x dx - n x (turn of the carrier),
+//   dg = slope . dx,   dw = (velocity at x_c by poses) + turning x (motion of the point - radius
+//   dn).
+void VelocityStepper::pull_touch(const Touch& touch, MultibodyAdjoint::Rates rates,
+                                 const TouchWeights& by) {
+  const Gap& gap = touch.gap;
+  const Vector3d none = Vector3d::Zero(), x_c = touch.place();
+  const Vector3d turning = adjoint_.twist(rates, gap.node).w - adjoint_.twist(rates, gap.carrier).w;
+  const Vector3d own = by.velocity.cross(turning), normal = by.normal - gap.radius * own;
+  const Vector3d both = gap.n_x.transpose() * normal + by.gap * gap.slope;
+  adjoint_.add_pose(gap.node, gap.x, both + own, none);
+  adjoint_.add_pose(gap.carrier, gap.x, -both, gap.n.cross(normal));
+  adjoint_.add_velocity(rates, gap.node, x_c, by.velocity, none);
+  adjoint_.add_velocity(rates, gap.carrier, x_c, -by.velocity, none);
+}
+
+void VelocityStepper::pull_contact(const Island& island, int i, const State& prev,
+                                   const VectorXd& p, const ActiveColumns& active, VectorXd& held) {
+  using Rates = MultibodyAdjoint::Rates;
+  const Touch& touch = island.touches[i];
+  const Gap& gap = touch.gap;
+  const ContactProblem::Law& law = island.laws[i];
+  const Vector3d& m = island.law_weights[i];
+  const Vector3d impulse = touch.B * island.problem.lambda.segment<3>(3 * i);
+  const auto velocity = [&](Rates rates, const Vector3d& x) {
+    const MotionVector V = adjoint_.twist(rates, gap.node) - adjoint_.twist(rates, gap.carrier);
+    return Vector3d(V.v + V.w.cross(x - at_.origin()));
+  };
+  const Vector3d x_c = touch.place(), after = velocity(Rates::end, x_c),
+                 weight = velocity(Rates::weights, x_c) / -h_;
+  const Matrix3d axes = turn_of_axes(touch.B);
+  const double by_bound = law.by_bound.dot(m);
+  // The laws, c = B^T w with dB = (axes dn) x B; and the load w . B lambda.
+  const Vector3d c = touch.B * (law.by_c.transpose() * m);
+  const TouchWeights of_law{axes.transpose() * c.cross(after), c,
+                            touch.bounces ? 0 : by_bound * touch.by_gap};
+  const TouchWeights of_load{axes.transpose() * impulse.cross(weight), impulse / -h_, 0};
+  const double bounce = touch.bounces ? -touch.restitution * by_bound : 0;
+  const TouchWeights of_bounce{bounce * touch.before, bounce * gap.n, 0};
+  pull_touch(touch, Rates::end, of_law);
+  pull_touch(touch, Rates::weights, of_load);
+  if (touch.bounces) pull_touch(touch, Rates::start, of_bounce);
+
+  const auto add = [&](int parameter, double value) {
+    const int column = parameter < 0 ? -1 : active.column_of()[parameter];
+    if (column >= 0) held[active.columns()[column]] += value;
+  };
+  add(touch.element->friction_parameter(), law.by_mu.dot(m));
+  if (touch.bounces) {
+    add(touch.element->restitution_parameter(), -by_bound * gap.n.dot(touch.before));
+  }
+  shape_.clear();
+  touch.element->gap_slopes(gap, prev, p, ParameterColumns(active.column_of()), shape_);
+  for (const GapSlope& by : shape_) {
+    double value = 0;
+    const auto pull = [&](Rates rates, const TouchWeights& weights) {
+      const Vector3d turning =
+          adjoint_.twist(rates, gap.node).w - adjoint_.twist(rates, gap.carrier).w;
+      const ShapeMotion motion = shape_motion(gap, by, turning);
+      value += weights.normal.dot(motion.n) + weights.velocity.dot(motion.velocity) +
+               weights.gap * motion.g;
+    };
+    pull(Rates::end, of_law);
+    pull(Rates::weights, of_load);
+    pull(Rates::start, of_bounce);
+    add(by.parameter, value);
+  }
+}
+
+}  // namespace diffsim
