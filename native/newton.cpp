@@ -352,7 +352,6 @@ NewtonReport Newton::solve(const Window& window, const VectorXd& p, const Newton
   // Small scenes: residual and Jacobian together. Large ones: each state is first judged by its
   // residual alone, and a Jacobian that serves well serves again.
   const bool small = scene_->linear_pattern()->tree_like();
-  // Those with joint coordinates or multipliers are solved by elimination whatever their size.
   const bool eliminates = small || scene_->linear_pattern()->general();
   const bool eager = small && (options.keep_jacobian || options.stagnate);
   const Blocks at_once = eager ? Blocks::apart : Blocks::none;
