@@ -352,6 +352,7 @@ NewtonReport Newton::solve(const Window& window, const VectorXd& p, const Newton
   // Small scenes: residual and Jacobian together. Large ones: each state is first judged by its
   // residual alone, and a Jacobian that serves well serves again.
   const bool small = scene_->linear_pattern()->tree_like();
+  const bool eliminates = small || scene_->linear_pattern()->general();
   const bool eager = small && (options.keep_jacobian || options.stagnate);
   const Blocks at_once = eager ? Blocks::apart : Blocks::none;
   const bool speculates = options.lag && blocks_ == Blocks::joined && anew_;
@@ -391,9 +392,9 @@ NewtonReport Newton::solve(const Window& window, const VectorXd& p, const Newton
       break;
     }
     const double floor = converged || !(prepared || apart) ? 0 : rounding(window, p, norm);
-    const Convergence convergence{norm,  steps.previous,   options.tolerance * reference_,
-                                  floor, reference_,       jacobian,
-                                  small, options.stagnate, compressed_};
+    const Convergence convergence{norm,       steps.previous,   options.tolerance * reference_,
+                                  floor,      reference_,       jacobian,
+                                  eliminates, options.stagnate, compressed_};
     if (rough && convergence.rough() && norm > kStalled * steps.previous) return finish();
     rough = convergence.rough();
     const bool reuse = !small && prepared && !options.stagnate && !rough && steps.may_reuse(norm);
@@ -410,7 +411,7 @@ NewtonReport Newton::solve(const Window& window, const VectorXd& p, const Newton
     const bool must_fall = !settled && Globalisation::must_fall(report.iterations);
     const double share = must_fall || rough ? 1 : steps.share(report.iterations, norm);
     steps.accept(norm);
-    const bool searched = compressed_ && !small && !settled;
+    const bool searched = compressed_ && !eliminates && !settled;
     if (searched ? !search(window, p, previous, !must_fall, u, now, norm)
                  : !try_step(window, p, previous, norm, must_fall, at_once, share, u, now, norm)) {
       report.status = Status::line_search_stalled;

@@ -129,6 +129,7 @@ void Closure::choose(const VectorXd& p, const VectorXd& scale,
     VectorXd by = VectorXd::Zero(ndof_);
     for (double& x : by) x = pose > 0 ? uniform(random) : 0;
     MatrixXd G;
+    double open = 0;
     for (int k = 0; k < kMostCorrections; ++k) {
       displace(by.cwiseProduct(scale), p, s);
       const Rows now = rows(p, s);
@@ -138,12 +139,12 @@ void Closure::choose(const VectorXd& p, const VectorXd& scale,
       G = scale.asDiagonal() * G;
       // Where rows depend on others, Gauss and Newton's step is damped [Levenberg, Marquardt].
       MatrixXd across = G.transpose() * G;
-      const double open = now.g.norm();
+      open = now.g.norm();
       if (open < kOnTheWay) break;
       across.diagonal().array() += open;
       by = -G * across.ldlt().solve(now.g);
     }
-    gradients.push_back(G);
+    if (pose == 0 || open < kOpen) gradients.push_back(G);
   }
   std::vector<MatrixXd> basis(gradients.size(), MatrixXd(ndof_, gradients[0].cols()));
   int at = 0, rank = 0;

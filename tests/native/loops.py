@@ -120,6 +120,61 @@ def places(s, r):
     return q, np.concatenate([r.velocity[..., :2], r.angular_velocity[..., 2:]], 2)
 
 
+HANGERS = 0.4 * np.array([[1, 0, 0], [-0.5, 0.8, 0], [-0.5, -0.8, 0]])  # of the platform [m]
+ROD, ROD_MASS, PLATFORM = 0.6, 0.3, 1.5  # [m], [kg], [kg]
+
+
+def platform_start(angle: float = 0.5, rate=(0.7, 1.1)):
+    """Direction n of the rods and its rate."""
+    n = np.array([np.sin(angle), 0, -np.cos(angle)])
+    along, across = np.array([np.cos(angle), 0, np.sin(angle)]), np.array([0, 1.0, 0])
+    return n, rate[0] * along + rate[1] * across
+
+
+def platform(gravity: float = GRAVITY):
+    """A platform that hangs on three parallel rods and does not turn: a spherical pendulum."""
+    s = _engine.Scene()
+    s.set_gravity([0, 0, -gravity])
+    n, dn = platform_start()
+    own = np.stack([np.cross([0, 1.0, 0], n), [0, 1.0, 0], n], 1)  # n across y: columns x, y, z
+    w, x, y, z = _quaternion(own)
+    slender = ROD_MASS * ROD**2 / 12
+    for k, top in enumerate(HANGERS):
+        s.add_rigid_body(f"rod{k}", mass=ROD_MASS, inertia=[slender, slender, 1e-3, 0, 0, 0],
+                         radius=ROD / 2, position=top + ROD / 2 * n, orientation=[x, y, z, w],
+                         velocity=ROD / 2 * dn, angular_velocity=np.cross(n, dn))  # fmt: skip
+    s.add_rigid_body("platform", mass=PLATFORM, inertia=[0.05, 0.06, 0.1, 0, 0, 0], radius=0.4,
+                     position=ROD * n + HANGERS.mean(0), velocity=ROD * dn)  # fmt: skip
+    for k, top in enumerate(HANGERS):
+        s.add_joint(f"top{k}", kind="ball", body_b=f"rod{k}", position=top, reduced=True)
+        hold = {"reduced": True} if k == 0 else {"constrained": True}
+        s.add_joint(f"end{k}", kind="ball", body_a=f"rod{k}", body_b="platform",
+                    position=top + ROD * n, **hold)  # fmt: skip
+    return s
+
+
+def platform_reference(time: float, gravity: float = GRAVITY):
+    """n and its rate after `time`, by DOP853."""
+    inertia = (len(HANGERS) * ROD_MASS / 3 + PLATFORM) * ROD**2
+    moment = (len(HANGERS) * ROD_MASS / 2 + PLATFORM) * ROD * gravity
+    down = np.array([0, 0, -1.0])
+
+    def slope(_, y):
+        n, dn = y[:3], y[3:]
+        return np.concatenate([dn, moment / inertia * (down - (down @ n) * n) - dn @ dn * n])
+
+    y = solve_ivp(slope, (0, time), np.concatenate(platform_start()), "DOP853", [time],
+                  rtol=1e-13, atol=1e-13).y[:, -1]  # fmt: skip
+    return y[:3], y[3:]
+
+
+def _quaternion(R):
+    """(w, x, y, z) of a rotation matrix of less than half a turn."""
+    theta = np.asarray(_engine.log_rotation(R))
+    angle = np.linalg.norm(theta)
+    return np.cos(angle / 2), *(np.sin(angle / 2) * theta / angle)
+
+
 def ring(kind: str, base: str = "world", seed: int = 0, how: str = "constrained", **more):
     """A chain of four links on joints of three kinds, its end held at `base` again."""
     rng = np.random.default_rng(seed)

@@ -10,12 +10,16 @@ from tests.native.links import KINDS, axes, net_wrench, two_links
 from tests.native.loops import (
     GRAVITY,
     MASSES,
+    ROD,
     four_bar,
     four_bar_reference,
     places,
+    platform,
+    platform_reference,
+    platform_start,
     ring,
 )
-from tests.native.reduced import smooth_names
+from tests.native.reduced import smooth_names, tree
 
 BASES = ["world", "free body", "driven body"]
 ROWS = {"ball": 3, "hinge": 5, "slider": 5, "weld": 6, "planar": 3, "universal": 4}
@@ -100,6 +104,31 @@ def test_four_bar_linkage_of_order_1_and_2_towards_its_own_equations(order):
     orders = np.log2(np.divide(errors[:-1], errors[1:]))
     assert orders[-1] == pytest.approx(order, abs=0.2), (errors, orders)
     assert np.abs(by_gravity).max() > 1e-3 and np.abs(by_mass).max() > 1e-3
+
+
+def test_a_platform_on_three_rods_is_a_spherical_pendulum():
+    """Two spatial loops; motion and S of order 2, and the platform does not turn."""
+    n, dn = platform_reference(0.5)
+    e = 1e-3
+    by_gravity = (
+        platform_reference(0.5, GRAVITY + e)[0] - platform_reference(0.5, GRAVITY - e)[0]
+    ) / (2 * e)
+    errors = []
+    for step in (2e-3, 1e-3):
+        s = platform()
+        assert s.ndof - s.body_ndof == 12 + 6
+        r = run(s, step, 2, 0.5, mode="sensitivity", active=[s.index("gravity.z")])
+        at = s.dof_offset("platform")
+        moved = r.position[-1, -1] - r.position[0, -1]
+        errors.append([
+            np.abs(moved / ROD + platform_start()[0] - n).max(),
+            np.abs(r.velocity[-1, -1] / ROD - dn).max(),
+            np.abs(-r.dx[-1, at : at + 3, 0] / ROD - by_gravity).max(),
+        ])  # fmt: skip
+        assert np.abs(r.orientation[:, -1, :3]).max() < 1e-8
+        for joint in ("end1", "end2"):
+            assert s.joint_motion(joint, s.values, r)["opening"].max() < 1e-13
+    assert np.log2(np.divide(*errors)) == pytest.approx(2, abs=0.1), errors
 
 
 def test_the_four_bar_linkage_keeps_its_energy_and_its_closed_loop():
@@ -276,3 +305,21 @@ def test_a_singular_start_is_refused():
     s.add_joint("r", kind="ball", body_b="c", position=[0.6, 0, 0], constrained=True)
     with pytest.raises(ValueError, match=r"'r'.*independent of each other at the start"):
         assert s.ndof
+
+
+@pytest.mark.parametrize("base", ["tree", "loop"])
+def test_a_sheet_that_is_compressed_may_hang_on_a_link(base):
+    """Newton's search for positive matrices is Krylov's, which takes no joint coordinates."""
+    s = ring("ball", seed=2) if base == "loop" else tree(seed=2)
+    vertices, triangles = meshes.sheet(9, 0.16)
+    edges = meshes.edges(triangles)
+    lengths = np.linalg.norm(np.subtract(*vertices[edges.T]), axis=1)
+    start = vertices * [0.9, 1, 1] + 3e-3 * np.random.default_rng(1).normal(size=vertices.shape)
+    corner = np.argsort(vertices[:, 0] + vertices[:, 1])[:4].tolist()
+    s.add_mass_points("net", vertices=start, position=[0.2, 0.35, -0.02], mass=0.05,
+                      glued=[("c", corner)])  # fmt: skip
+    s.add_springs("mesh", points_a="net", index_a=edges[:, 0], points_b="net",
+                  index_b=edges[:, 1], stiffness=200.0, damping=0.01,
+                  rest_length=lengths)  # fmt: skip
+    r = _engine.rollout(s, s.values, 15, _engine.Options(step=2e-3, order=2))
+    assert r.ok, r.message
