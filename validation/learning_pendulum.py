@@ -42,7 +42,7 @@ MBPO = {1: 0.49, 2: 1.90, 3: 4.28, 4: 7.50, 5: 11.13, 6: 15.02, 7: 19.97}
 STRENGTH, ARMATURE, SPEED = 2.5, 0.25, 6.0  # see above; [rad/s]
 STEPS, PERIOD, HORIZON = 2, 0.08, 62  # of the engine per action; [s] of an action; actions
 HELD, EPISODES = 1.0, 8  # [s] of the return; evaluation's
-LINKS, SEEDS, ITERATIONS = 7, 5, 60
+LINKS, SEEDS, ITERATIONS = 7, 5, 100
 PROCESSES, HOUR = 2, 3600.0  # side by side; [s] that gradients may take of them, all n
 STRETCH = 16  # actions: 1.28 s
 OPTIONS: Mapping[str, Any] = {
@@ -154,7 +154,7 @@ def by_sac(n: int, seed: int, cpu_seconds: float, enhance: bool) -> dict:
     config = environment(n)
     return train_sac(
         environment(n, anywhere=True), seed=seed, cpu_seconds=cpu_seconds, enhance=enhance,
-        score=lambda policy: height(policy, config, seed),
+        score=lambda policy: height(policy, config, seed), evaluate_every=50,
     )  # fmt: skip
 
 
