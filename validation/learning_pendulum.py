@@ -189,8 +189,8 @@ def all_done(tasks: Sequence[Task], processes: int, keep: Path | None) -> dict[T
     found: dict[Task, dict] = {}
     if keep is not None and keep.exists():
         for line in keep.read_text().splitlines():
-            task, run = json.loads(line)
-            found[tuple(task)] = run
+            (method, n, seed, much), run = json.loads(line)
+            found[method, n, seed, much] = run
     left = [task for task in tasks if task not in found]
     if processes == 1 or len(left) < 2:
         pairs = ((task, done(task)) for task in left)
@@ -225,7 +225,7 @@ def study(
     whole = fraction >= 1
     links = links or (range(1, LINKS + 1) if whole else (1,))
     seeds = seeds or (SEEDS if whole else 1)
-    iterations = iterations or (ITERATIONS if whole else 50)
+    iterations = iterations or (ITERATIONS if whole else 20)
     if sac is None:
         there = whole and importlib.util.find_spec("stable_baselines3") is not None
         sac = dict.fromkeys(("sac", "enhanced_sac"), seeds) if there else {}
