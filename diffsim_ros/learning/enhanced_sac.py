@@ -1,13 +1,16 @@
-"""SAC whose policy also follows the engine's gradients: policy enhancement [Qa, 5 and App. A].
+"""SAC with the engine's gradients: policy enhancement and sample enhancement [Qa, 5 and App. A].
 
-A transition (o, a_0, r, o') is kept with its derivatives by the action.  For an action a of the
-present policy near a_0
+Policy enhancement: a transition (o, a_0, r, o') is kept with its derivatives by the action.  For an
+action a of the present policy near a_0
 
     r(a) = r + dr/da (a - a_0),   o'(a) = o' + do'/da (a - a_0)
     L = mean w (alpha log pi(a | o) - r(a) - gamma V(o'(a))),   w = exp(-|a - a_0|)      [Qa (16)]
 
 with V of the critics at o'(a) under the present policy, instead of -Q(o, a) in SAC's loss.  Critics
 and entropy coefficient are SAC's.
+
+Sample enhancement: SAC as it is also learns from (o, a, r(a), o'(a)) for actions a drawn near a_0,
+which were never simulated.  The two do not go together, for the derivatives at a are not known.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ torch = require("torch")
 sb3 = require("stable_baselines3")
 buffers = require("stable_baselines3.common.buffers")
 utils = require("stable_baselines3.common.utils")
+types = require("stable_baselines3.common.type_aliases")
 Tensor = Any
 
 
@@ -35,6 +39,12 @@ class SlopesSample(NamedTuple):
     reward: Tensor
     after_by_action: Tensor
     reward_by_action: Tensor
+
+    def near(self, action: Tensor) -> tuple[Tensor, Tensor]:
+        """r(a) (n, 1) and o'(a) (n, observations) of the module for actions (n, actions)."""
+        away = action - self.action
+        reward = self.reward + (self.reward_by_action * away).sum(1, True)
+        return reward, self.after + (self.after_by_action @ away[..., None])[..., 0]
 
 
 class SlopesBuffer(buffers.ReplayBuffer):  # type: ignore[name-defined]
@@ -54,7 +64,13 @@ class SlopesBuffer(buffers.ReplayBuffer):  # type: ignore[name-defined]
     def sample_slopes(self, count: int) -> SlopesSample:
         """Transitions drawn at random."""
         filled = self.buffer_size if self.full else self.pos
-        at = tuple(torch.randint(n, (count,)).numpy() for n in (filled, self.n_envs))
+        return self.slopes_at(
+            *(torch.randint(n, (count,)).numpy() for n in (filled, self.n_envs))
+        )  # fmt: skip
+
+    def slopes_at(self, rows: np.ndarray, environments: np.ndarray) -> SlopesSample:
+        """Those of these places (n,)."""
+        at = rows, environments
         terminated = self.dones[at] * (1 - self.timeouts[at])
         arrays = (
             self.observations[at], self.actions[at], self.next_observations[at],
@@ -62,6 +78,27 @@ class SlopesBuffer(buffers.ReplayBuffer):  # type: ignore[name-defined]
             self.reward_by_action[at],
         )  # fmt: skip
         return SlopesSample(*(torch.from_numpy(a.astype(np.float32)) for a in arrays))
+
+
+class NearbyBuffer(SlopesBuffer):
+    """What SAC draws from it is partly moved to actions nearby: sample enhancement.
+
+    spread  standard deviation of these actions, which are clipped to -1 ... 1, about the true one
+    share   of what is drawn that is moved
+    """
+
+    def __init__(self, *args: Any, spread: float = 0.1, share: float = 0.5, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.spread, self.share = spread, share
+
+    def _get_samples(self, batch_inds: np.ndarray, env: Any = None) -> Any:
+        count = len(batch_inds)
+        own = self.slopes_at(batch_inds, torch.randint(self.n_envs, (count,)).numpy())
+        moved = torch.rand(count, 1) < self.share
+        action = own.action + self.spread * moved * torch.randn_like(own.action)
+        action = action.clamp(-1, 1)
+        reward, after = own.near(action)
+        return types.ReplayBufferSamples(own.seen, action, after, own.terminated, reward)
 
 
 class EnhancedSAC(sb3.SAC):  # type: ignore[name-defined]
@@ -103,12 +140,10 @@ class EnhancedSAC(sb3.SAC):  # type: ignore[name-defined]
         self, batch: SlopesSample, action: Tensor, log_prob: Tensor, alpha: Tensor
     ) -> Tensor:
         """L of the module for actions (n, actions) of the present policy."""
-        away = action - batch.action
-        reward = batch.reward + (batch.reward_by_action * away).sum(1, True)
-        after = batch.after + (batch.after_by_action @ away[..., None])[..., 0]
+        reward, after = batch.near(action)
         later = self.value(self.critic, after, alpha)
         gain = reward + (1 - batch.terminated) * self.gamma * later
-        weight = (-away.detach().norm(dim=1, keepdim=True)).exp()
+        weight = (-(action - batch.action).detach().norm(dim=1, keepdim=True)).exp()
         return (weight * (alpha * log_prob - gain)).mean()
 
 

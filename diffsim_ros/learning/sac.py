@@ -96,11 +96,12 @@ class _Judge(callbacks.BaseCallback):  # type: ignore[name-defined]
 
 def train_sac(
     config: EnvironmentConfig, *, seed: int, cpu_seconds: float, score: Callable[[Any], float],
-    environments: int = 8, evaluate_every: int = 250, enhance: bool = False, **settings: Any,
+    environments: int = 8, evaluate_every: int = 250, enhance: bool = False, nearby: bool = False,
+    **settings: Any,
 ) -> dict:  # fmt: skip
     """Train for so much CPU time; best score of the mean policy, episodes, actions, history.
 
-    enhance   the policy by the engine's gradients (enhanced_sac.py)
+    enhance   the policy by the engine's gradients;  nearby  or the samples (enhanced_sac.py)
     settings  of stable_baselines3.SAC in place of its own; one update per action and environment
     """
     kind = sb3.SAC
@@ -108,7 +109,11 @@ def train_sac(
         from diffsim_ros.learning.enhanced_sac import EnhancedSAC, SlopesBuffer
 
         kind, settings = EnhancedSAC, {"replay_buffer_class": SlopesBuffer} | settings
-    environment = SacEnvironments(config, environments, seed, jacobians=enhance)
+    elif nearby:
+        from diffsim_ros.learning.enhanced_sac import NearbyBuffer
+
+        settings = {"replay_buffer_class": NearbyBuffer} | settings
+    environment = SacEnvironments(config, environments, seed, jacobians=enhance or nearby)
     settings = {
         "learning_starts": 1000, "buffer_size": 100_000, "policy_kwargs": {"net_arch": [64, 64]}
     } | settings  # fmt: skip

@@ -6,7 +6,16 @@ import pytest
 pytest.importorskip("diffsim_ros._engine", reason="the engine is not built")
 
 from diffsim_ros.learning import Batch
-from validation.learning_pendulum import STRENGTH, STRETCH, environment, height, study
+from validation.learning_pendulum import (
+    OPTIONS,
+    SPEED,
+    STRENGTH,
+    STRETCH,
+    all_done,
+    environment,
+    height,
+    study,
+)
 
 
 @pytest.mark.parametrize("n", [1, 4])
@@ -25,6 +34,25 @@ def test_upright_links_have_the_largest_height_and_motors_hold_them_out(n):
     assert config.actions[0].high == pytest.approx(STRENGTH * holding, rel=1e-6)
 
 
+def test_a_drive_has_no_torque_left_at_its_no_load_rate():
+    """The torque at a rate is that at standstill less a line; an unloaded drive nears SPEED."""
+    config = environment(1)
+    batch = Batch(config, 1, seed=0)
+    batch.reset()
+    (rate,) = (k for k, term in enumerate(config.observation.terms) if term.name.endswith("rate"))
+    rates = [5 * batch.step(np.ones((1, 1))).observation[0, rate] for _ in range(60)]
+    # Gravity, at most T / STRENGTH, drives and brakes it as it turns.
+    assert SPEED * (1 - 1 / STRENGTH) < min(rates[30:]) < SPEED < max(rates[30:])
+    assert max(rates) < SPEED * (1 + 1 / STRENGTH)
+
+
+def test_finished_trainings_are_not_done_again(tmp_path):
+    keep = tmp_path / "runs.jsonl"
+    keep.write_text('[["gradients", 1, 0, 5.0], {"best": 0.25}]\n')
+    task = ("gradients", 1, 0, 5.0)
+    assert all_done([task], 2, keep) == {task: {"best": 0.25}}
+
+
 def test_the_return_is_the_height_over_the_last_second():
     config = environment(2, horizon=30)
     rest = height(lambda seen: np.zeros((len(seen), 2)), config, seed=0)
@@ -39,4 +67,4 @@ def test_a_tenth_of_the_study_learns():
     (run,) = figures["pendulums"]["1"]["gradients"]["runs"]
     first, best = run["history"][0][2], run["best"]
     assert best > first + 0.2 and run["failed_motions"] == 0
-    assert run["actions"] == figures["iterations"] * 64 * STRETCH
+    assert run["actions"] == figures["iterations"] * OPTIONS["environments"] * STRETCH
