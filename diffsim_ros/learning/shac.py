@@ -40,6 +40,9 @@ class ShacOptions:
     actor_rate, critic_rate  of Adam, falling linearly to a tenth;  clip  of the gradient's norm
     critic_passes, minibatches  over the stretch;  kept  share of the target critic that an
                   iteration keeps;  std_dev  of the first actions, before tanh
+    warm_up       actions of noise alone before learning, whose observations are the first that the
+                  normaliser sees: where starts are all alike, motions soon leave their range
+    reward_scale  of all rewards while learning: returns of some ones are easiest for the critic
     evaluate_every, episodes  how often and on how many episodes the mean policy is evaluated
     """
 
@@ -56,6 +59,8 @@ class ShacOptions:
     minibatches: int = 4
     kept: float = 0.4
     std_dev: float = 0.3
+    warm_up: int = 0
+    reward_scale: float = 1.0
     evaluate_every: int = 10
     episodes: int = 8
     threads: int = 1
@@ -114,8 +119,20 @@ class Shac:
         self.noise = torch.Generator().manual_seed(seed + 1)
         self.done = self.skipped = self.failures = self.episodes = 0
         self.seen = _tensor(self.batch.reset())
+        if options.warm_up:
+            self._warm_up()
         # Episodes are to be at different times, so that stretches see all of them.
         self.batch.taken[:] = self.batch.random.integers(0, config.horizon, options.environments)
+
+    def _warm_up(self) -> None:
+        options, batch, seen = self.options, self.batch, [self.seen]
+        for _ in range(options.warm_up):
+            noise = torch.randn(batch.count, len(self.config.actions), generator=self.noise)
+            step = batch.step(torch.tanh(options.std_dev * noise).double().numpy())
+            seen.append(_tensor(step.observation))
+            batch.reset(step.terminated | step.truncated)
+        self.normaliser.add(torch.cat(seen))
+        self.seen = _tensor(batch.reset())
 
     def loss(self, stretch: _Stretch | None = None) -> Tensor:
         """L of the next stretch, differentiable by the actor's parameters; moves the batch on."""
@@ -129,6 +146,7 @@ class Shac:
             noise = torch.randn(shape, generator=self.noise)
             action = self.actor(normal(seen), noise)
             seen, reward, state, step = take(batch, state, action)
+            reward = reward * options.reward_scale
             total = total + (discount * reward).sum()
             discount = discount * options.gamma
             terminated = torch.from_numpy(step.terminated)
@@ -171,7 +189,7 @@ class Shac:
         self._fit_critic(held)
         self.normaliser.add(torch.cat(held.seen))
         self.done += 1
-        return float(torch.stack(held.reward).mean())
+        return float(torch.stack(held.reward).mean()) / options.reward_scale
 
     @torch.no_grad()
     def _returns(self, held: _Stretch) -> Tensor:
