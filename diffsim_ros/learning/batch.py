@@ -201,6 +201,7 @@ class Batch:
         for end in config.ends:
             terminated |= (y[:, end.column] < end.below) | (y[:, end.column] > end.above)
         terminated &= ~stayed
+        reward = reward + config.alive_reward * ~terminated
         truncated = ~terminated & ~stayed & (self.taken >= config.horizon)
         return BatchStep(
             self.observation.copy(), np.where(stayed, 0.0, reward), terminated, truncated,

@@ -62,6 +62,7 @@ class EnvironmentConfig:
     numbers      how many these are; behind them stand the values of the actions
     observation  terms that the policy sees;  reward  terms whose sum it is
     joints       name -> start of a joint in reduced coordinates;  parameters  index -> start
+    alive_reward  added for every action that does not terminate the episode
     """
 
     place: str
@@ -78,6 +79,7 @@ class EnvironmentConfig:
     parameters: Mapping[int, StartRange]
     ends: tuple[TerminalLimit, ...]
     failure_reward: float
+    alive_reward: float = 0.0
 
     @property
     def period(self) -> float:
@@ -102,7 +104,7 @@ class EnvironmentConfig:
             self.interface(), values, self.horizon, [vars(t) for t in self.reward.terms],
             {k: vars(v) for k, v in self.joints.items()},
             {k: vars(v) for k, v in self.parameters.items()},
-            [vars(e) for e in self.ends], self.failure_reward,
+            [vars(e) for e in self.ends], self.failure_reward, self.alive_reward,
         ]  # fmt: skip
         return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
 
@@ -145,7 +147,7 @@ def load_environment(
         tuple(numbers.outputs), numbers.count,
         MotionTerms([_moved(t, numbers, shift) for t in observation]),
         MotionTerms([_moved(t, numbers, shift) for t in reward]),
-        joints, parameters, ends, top["failure_reward"],
+        joints, parameters, ends, top["failure_reward"], top["alive_reward"],
     )  # fmt: skip
 
 

@@ -23,6 +23,9 @@ ENVIRONMENT: Section = {
     ),
     "reset": Field("mapping", "where episodes start", default={}),
     "ends": Field("list", "what terminates an episode early", default=[]),
+    "alive_reward": Field(
+        "number", "added for every action that does not terminate the episode", default=0.0
+    ),
     "failure_reward": Field(
         "number",
         "of an action whose motion the engine cannot follow; it terminates the episode",

@@ -42,6 +42,7 @@ class ShacOptions:
                   iteration keeps;  std_dev  of the first actions, before tanh
     warm_up       actions of noise alone before learning, whose observations are the first that the
                   normaliser sees: where starts are all alike, motions soon leave their range
+    reward_scale  of all rewards while learning: returns of some ones are easiest for the critic
     evaluate_every, episodes  how often and on how many episodes the mean policy is evaluated
     """
 
@@ -59,6 +60,7 @@ class ShacOptions:
     kept: float = 0.4
     std_dev: float = 0.3
     warm_up: int = 0
+    reward_scale: float = 1.0
     evaluate_every: int = 10
     episodes: int = 8
     threads: int = 1
@@ -144,6 +146,7 @@ class Shac:
             noise = torch.randn(shape, generator=self.noise)
             action = self.actor(normal(seen), noise)
             seen, reward, state, step = take(batch, state, action)
+            reward = reward * options.reward_scale
             total = total + (discount * reward).sum()
             discount = discount * options.gamma
             terminated = torch.from_numpy(step.terminated)
@@ -186,7 +189,7 @@ class Shac:
         self._fit_critic(held)
         self.normaliser.add(torch.cat(held.seen))
         self.done += 1
-        return float(torch.stack(held.reward).mean())
+        return float(torch.stack(held.reward).mean()) / options.reward_scale
 
     @torch.no_grad()
     def _returns(self, held: _Stretch) -> Tensor:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from diffsim_ros.fields import Reader, join, present
+from diffsim_ros.robots.joint_values import joint_values
 from diffsim_ros.robots.mjcf import Mjcf, MjcfJoint, Placed, load_mjcf
 from diffsim_ros.robots.mjcf_closures import closures
 from diffsim_ros.robots.mjcf_ignored import ignored
@@ -67,6 +68,7 @@ class _Robot:
         qvel[rate] = pieces.values(reader, mjcf.scalars, options, key, "rates", qvel[rate])
         self._set_base(qvel, mjcf.placed(qpos, qvel))
         self.start: Placed = mjcf.placed(qpos, qvel)
+        self.limits = self._limit_laws()
         self.groups = self._groups()
 
     def _set_base(self, qvel: Array, start: Placed) -> None:
@@ -242,8 +244,20 @@ class _Robot:
         if joint.unlimited:
             return {}
         found = {word: _number(q, joint) for word, q in ends.items() if math.isfinite(q)}
-        if found:
-            found |= {"stiffness": joint.limit_stiffness, "damping": joint.limit_damping}
+        return (found | self.limits[joint.name]) if found else {}
+
+    def _limit_laws(self) -> dict[str, dict[str, float]]:
+        """Joint -> stiffness and damping of its limits: the scene's, else by its solref."""
+        joints, key = self.mjcf.scalars, join(self.key, "limits")
+        given = self.reader.section(schema_robots.LIMITS, self.options["limits"] or {}, key)
+        found: dict[str, dict[str, float]] = {joint.name: {} for joint in joints}
+        for name, unit in schema_robots.LIMIT_UNITS.items():
+            own = np.array([getattr(joint, f"limit_{name}") for joint in joints])
+            numbers = joint_values(
+                joints, given[name], join(key, name), own, self.reader.place, unit
+            )
+            for joint, number in zip(joints, numbers.tolist(), strict=True):
+                found[joint.name][name] = number
         return found
 
     def _springs(self) -> list[dict]:

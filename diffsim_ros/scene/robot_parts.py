@@ -57,8 +57,9 @@ def _source(reader: Reader, options: dict, key: str) -> str:
     if len(given) != 1:
         got = present({word: options[word] for word in SOURCES})
         raise reader.error(key, got, "either urdf or mjcf, a file", "give exactly one")
-    if given[0] == "urdf" and options["keyframe"] is not None:
-        raise reader.error(join(key, "keyframe"), options["keyframe"], "none: of an MJCF alone")
+    for name in ("keyframe", "limits"):
+        if given[0] == "urdf" and options[name] is not None:
+            raise reader.error(join(key, name), options[name], "none: of an MJCF alone")
     for name in HOLDING:
         if given[0] == "mjcf" and options[name] is not None:
             raise reader.error(join(key, name), options[name], "none: of a URDF alone")

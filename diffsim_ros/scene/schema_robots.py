@@ -15,6 +15,7 @@ UNITS = {
 }
 """Of numbers per joint: of one that turns, of one that slides."""
 DRIVE_UNITS = {"stiffness": "N m/rad or N/m", "damping": "N m s/rad or N s/m"}
+LIMIT_UNITS = {"stiffness": "N m/rad or N/m", "damping": "s/rad or s/m"}
 PER_JOINT = "one for all, a list in the order of the tree, or {joint: number}"
 
 ROBOT: Section = {
@@ -48,6 +49,9 @@ ROBOT: Section = {
     "drive": Field("mapping", "motors on its joints; absent: those of an MJCF, else none"),
     "damping": Field("any", f"viscous [{UNITS['damping']}]; absent: the file's; {PER_JOINT}"),
     "friction": Field("any", f"Coulomb [{UNITS['friction']}]; absent: the file's; {PER_JOINT}"),
+    "limits": Field(
+        "mapping", "of an MJCF: how limits of its joints press; absent: by their solref"
+    ),
     "slip_rate": Field(
         "number", "of the Coulomb friction", "rad/s or m/s", 0.01, minimum=0, strict=True
     ),
@@ -99,6 +103,11 @@ DRIVE: Section = {
     ),
 }
 
+LIMITS: Section = {
+    name: Field("any", f"as of links of type joint [{unit}]; absent: by solref; {PER_JOINT}")
+    for name, unit in LIMIT_UNITS.items()
+}
+
 CARRIED: Section = {
     "name": Field("name", "of the payload", default="payload"),
     "link": Field("name", "any link of the robot, fixed ones too", default=REQUIRED),
@@ -115,6 +124,7 @@ SPHERES: Section = {
 TABLES: dict[str, Section] = {
     "robots.NAME": ROBOT,
     "robots.NAME.drive": DRIVE,
+    "robots.NAME.limits": LIMITS,
     "robots.NAME.payload": CARRIED,
     "robots.NAME.contact_spheres.LINK": SPHERES,
 }

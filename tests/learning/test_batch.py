@@ -148,10 +148,28 @@ def test_a_limit_terminates_an_episode():
     assert step.terminated[0] and not step.truncated[0] and abs(step.y[0, 1]) > 1
 
 
+def test_to_be_alive_is_rewarded_until_the_episode_terminates():
+    limits = {"ends": [{"of": "hinge.rate", "below": -1, "above": 1}]}
+    batches = [
+        Batch(load_environment(content(**limits, alive_reward=a)), 3, seed=0) for a in (0, 2)
+    ]
+    rewards, ended = [], np.zeros(3, bool)
+    for batch in batches:
+        batch.reset()
+    for _ in range(50):
+        steps = [b.step(np.ones((3, 1)), only=~ended) for b in batches]
+        rewards.append([step.reward for step in steps])
+        assert np.array_equal(steps[0].terminated, steps[1].terminated)
+        gained = rewards[-1][1] - rewards[-1][0]
+        assert gained == pytest.approx(2.0 * ~(ended | steps[0].terminated))
+        ended |= steps[0].terminated
+    assert ended.all()
+
+
 def test_a_motion_that_fails_ends_its_episode_where_it_was():
     hopeless = {"max_iterations": 1, "max_halvings": 0, "tolerance": 1e-14}
     scene = content()["scene"] | {"world": {"step": 0.01, "duration": 1, **hopeless}}
-    c = load_environment(content(scene=scene, failure_reward=-3.0))
+    c = load_environment(content(scene=scene, failure_reward=-3.0, alive_reward=1.0))
     batch = Batch(c, 2, seed=0)
     before = batch.reset()
     step = batch.step(np.ones((2, 1)), gradient=True)
@@ -180,6 +198,7 @@ def test_a_motion_that_fails_ends_its_episode_where_it_was():
         ({"reset": {"parameters": {"motor.torque[0]": {}}}}, "action 'torque' does not set"),
         ({"ends": [{"of": "rod.position", "below": 0}]}, "one number of the motion"),
         ({"ends": [{"of": "rod.position.z"}]}, "`below`, `above` or both"),
+        ({"alive_reward": "yes"}, "alive_reward: got 'yes'"),
         ({"horizon": 0}, "horizon: got 0"),
         ({"horizn": 3}, "did you mean 'horizon'"),
     ],

@@ -73,3 +73,33 @@ def test_a_training_can_be_cancelled():
     options = ShacOptions(environments=4, horizon=2, iterations=50, hidden=(4,))
     result = train(load_environment(PENDULUM), options, cancel=cancel)
     assert result.actions == 2 * 4 * 2 and np.isfinite(result.best)
+
+
+def test_rewards_are_scaled_for_learning_alone(double):
+    """Loss and targets of the critic are those of scaled rewards; what is reported is not."""
+    config = load_environment(pushed_block(horizon=50))
+    trainings = [
+        Shac(config, ShacOptions(environments=3, horizon=4, hidden=(8,), reward_scale=s), seed=1)
+        for s in (1.0, 0.1)
+    ]
+    losses, means = [], []
+    for training in trainings:
+        training.target = lambda seen: torch.zeros(len(seen), 1)
+        training.normaliser.add(training.seen)
+        losses.append(training.loss().item())
+    for s in (1.0, 0.1):
+        again = Shac(config, ShacOptions(environments=3, horizon=4, hidden=(8,), reward_scale=s))
+        means.append(again.iterate())
+    assert losses[1] == pytest.approx(0.1 * losses[0]) and losses[0] != 0
+    assert means[1] == pytest.approx(means[0])
+
+
+def test_a_warm_up_shows_the_normaliser_what_motions_look_like():
+    config = load_environment(pushed_block())
+    cold, warm = (
+        Shac(config, ShacOptions(environments=6, warm_up=n, std_dev=0.5), seed=4) for n in (0, 12)
+    )
+    assert cold.normaliser.count == 0 and warm.normaliser.count == 6 * 13
+    moved = [t.name for t in config.observation.terms].index("block.position.y")
+    assert warm.normaliser.variance[moved] > 1e-8 > cold.seen.var(0)[moved]
+    assert (warm.batch.taken < config.horizon).all() and warm.seen.shape == cold.seen.shape

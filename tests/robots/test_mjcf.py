@@ -245,6 +245,17 @@ def test_limits_are_as_stiff_as_solref_says(tmp_path):
     assert ours.argmax() == pytest.approx(np.argmax(q), abs=10)
 
 
+def test_the_scene_may_say_how_limits_press():
+    own = scene(ANT).description["links"]
+    given = {"stiffness": 300, "damping": {"ankle_1": 0.2}}
+    for link, other in zip(own, scene(ANT, limits=given).description["links"], strict=True):
+        if "limits" in link:
+            damping = 0.2 if link["name"] == "ankle_1" else link["limits"]["damping"]
+            assert other["limits"] == link["limits"] | {"stiffness": 300, "damping": damping}
+        else:
+            assert other == link
+
+
 def test_what_is_not_used_is_named(tmp_path):
     """Everything at once; unnamed and odd names; spheres of several radii on one body."""
     path = tmp_path / "odd.xml"
@@ -311,6 +322,8 @@ BAD = [
     ({"mjcf": None}, "robots.robot: .*either urdf or mjcf"),
     ({"base": "free"}, "robots.robot.base: got 'free'; accepted: none: free joints of the MJCF"),
     ({"keyframe": "swing"}, "keyframe: got 'swing'; .*did you mean 'swung'"),
+    ({"limits": {"stiffness": {"sholder": 1}}}, "limits.stiffness: got 'sholder'"),
+    ({"mjcf": None, "urdf": "a.urdf", "limits": {}}, "limits: got {}; .*none: of an MJCF alone"),
     ({"angles": {"sholder": 1}}, "angles: got 'sholder'; .*did you mean 'shoulder'"),
     ({"coordinates": "maximal"}, "coordinates.*wrist_z and wrist_x and reach move one body"),
     ({"contact_spheres": {"hnd": {"radius": 1}}}, "contact_spheres.hnd.*did you mean 'hand'"),
