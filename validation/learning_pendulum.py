@@ -169,6 +169,9 @@ def figures_of(runs: Sequence[dict]) -> dict:
     }  # fmt: skip
 
 
+FIRST = 1
+"""Seed of the first training: 0 was seen when the number of iterations was chosen."""
+
 Task = tuple[str, int, int, float]
 """gradients, sac or enhanced_sac; n; seed; iterations or CPU seconds."""
 
@@ -231,13 +234,13 @@ def study(
         sac = dict.fromkeys(("sac", "enhanced_sac"), seeds) if there else {}
     longest = sorted(links, reverse=True)
     tasks: list[Task] = [
-        ("gradients", n, seed, float(iterations)) for seed in range(seeds) for n in longest
+        ("gradients", n, FIRST + k, float(iterations)) for k in range(seeds) for n in longest
     ]
     mine = all_done(tasks, processes, keep)
     spent = {task[1:3]: mine[task]["cpu_seconds"] for task in tasks}
     beside: list[Task] = [
-        (method, n, seed, spent[n, seed])
-        for method, count in sac.items() for seed in range(count) for n in longest
+        (method, n, FIRST + k, spent[n, FIRST + k])
+        for method, count in sac.items() for k in range(count) for n in longest
     ]  # fmt: skip
     peers = all_done(beside, processes, keep)
     total = sum(spent.values())
