@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rclpy.utilities import remove_ros_args
 
 from diffsim_ros.errors import InputError
 from diffsim_ros.nodes import convert_motion
 from diffsim_ros.nodes.commander import CallFailed, Commander, Interrupted, interrupts
+from diffsim_ros.nodes.convert_motion import Report
 from diffsim_ros.robots.trajectory import JointTrajectory
 
 
@@ -37,23 +38,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
             phase = message.phase
             print(f"{phase} ({message.time:.2f} s)", file=sys.stderr)
 
-    report = None
-    try:
+    def carry_out() -> Report:
         trajectory = JointTrajectory.load(options.trajectory)
         with interrupts() as watch, Commander(watch, given) as commander:
             name = f"{options.driver}/execute"
-            report = commander.execute(trajectory, on_progress, blend=options.blend, name=name)
+            return commander.execute(trajectory, on_progress, blend=options.blend, name=name)
+
+    return reported("execute", carry_out)
+
+
+def reported(
+    program: str, carry_out: Callable[[], Report], more: Callable[[], str] = lambda: ""
+) -> int:
+    """Have a command's motion carried out and print how it ended; the exit code.
+
+    more  what else is printed, asked at the end
+    """
+    report: Report | None = None
+    try:
+        report = carry_out()
     except (InputError, CallFailed) as error:
-        print(f"execute: {error}", file=sys.stderr)
+        print(f"{program}: {error}", file=sys.stderr)
         return 2 if isinstance(error, InputError) else 3
     except Interrupted as cancelled:
         report = cancelled.result and convert_motion.report(cancelled.result)
     except KeyboardInterrupt:
         pass
     if report is None:
-        print("execute: cancelled; nothing was sent to the robot", file=sys.stderr)
+        print(f"{program}: cancelled; no motion was running", file=sys.stderr)
         return 3
-    figures = []
+    figures = [more()]
     if report.tracking_error is not None:
         figures.append(f"largest tracking error {report.tracking_error:.4g} rad or m")
     if report.release_stamp is not None:

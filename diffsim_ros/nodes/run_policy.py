@@ -21,7 +21,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from rclpy.utilities import remove_ros_args
@@ -32,10 +32,11 @@ from diffsim_ros.learning import load_environment
 from diffsim_ros.learning.motion import PolicyMotion, check_joints, parameter_values, simulate
 from diffsim_ros.learning.policy import Policy
 from diffsim_ros.nodes import convert_motion
-from diffsim_ros.nodes.commander import CallFailed, Commander, Interrupted, interrupts
+from diffsim_ros.nodes.commander import CallFailed, Commander, interrupts
 from diffsim_ros.nodes.common import quality, share_folder
 from diffsim_ros.nodes.convert import nanoseconds
 from diffsim_ros.nodes.convert_motion import Report
+from diffsim_ros.nodes.execute import reported
 from diffsim_ros.robots.arm import load_arm
 from diffsim_ros.robots.blend import brought_to_rest
 from diffsim_ros.robots.execution import RESTS
@@ -58,6 +59,7 @@ class PolicyRun:
     """
 
     def __init__(self, options: argparse.Namespace) -> None:
+        self.options = options
         self.config = load_environment(options.environment)
         self.policy = Policy.load(options.policy)
         self.policy.check(self.config, options.policy)
@@ -145,52 +147,37 @@ class _States:
         return found.rows(self._states.names)[0]
 
 
-def _carried_out(
-    options: argparse.Namespace, run: PolicyRun, watch: Callable[[], None], given: Sequence[str]
-) -> tuple[Report, int]:
-    """Move the robot as often as asked for; the last motion's report, and how many were made."""
-    with Commander(watch, given) as ros:
-        states, done = _States(ros, run), 0
+def _carried_out(run: PolicyRun, given: Sequence[str], made: list[PolicyMotion]) -> Report:
+    """Move the robot as often as asked for; the last motion's report. made: those that ended."""
+    options = run.options
+    with interrupts() as watch, Commander(watch, given) as ros:
+        states = _States(ros, run)
         while True:
             try:
                 found, trajectory = run.motion(states.resting())
             except InputError as error:  # the files were sound: it is where the robot is
                 raise CallFailed(str(error)) from None
-            said = f"motion {done + 1}: {found.times[-1]:.2f} s, return {found.rewards.sum():.4g}"
-            print(f"{said} in the model", file=sys.stderr)
+            said = f"{found.times[-1]:.2f} s, return {found.rewards.sum():.4g} in the model"
+            print(f"motion {len(made) + 1}: {said}", file=sys.stderr)
             report = ros.execute(trajectory, name=f"{options.driver}/execute")
             if report.code != "SUCCESS" or report.dry_run:
-                return report, done
-            done += 1
-            if found.terminated or done == options.motions:
-                return report, done
+                return report
+            made.append(found)
+            if found.terminated or len(made) == options.motions:
+                return report
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Load, move, report."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    report: Report | None = None
-    done = 0
-    try:
-        options = _arguments(given)
-        run = PolicyRun(options)
-        with interrupts() as watch:
-            report, done = _carried_out(options, run, watch, given)
-    except (InputError, CallFailed) as error:
-        print(f"run_policy: {error}", file=sys.stderr)
-        return 2 if isinstance(error, InputError) else 3
-    except Interrupted as cancelled:
-        report = cancelled.result and convert_motion.report(cancelled.result)
-    except KeyboardInterrupt:
-        pass
-    if report is None:
-        print("run_policy: cancelled; no motion was running", file=sys.stderr)
-        return 3
-    error = report.tracking_error
-    figure = "" if error is None else f"largest tracking error {error:.4g} rad or m"
-    count = f"{done} motion{'s' if done != 1 else ''}" if done else ""
-    print("; ".join(filter(None, [report.code, report.message, count, figure])))
-    return 0 if report.code == "SUCCESS" else 3
+    made: list[PolicyMotion] = []
+
+    def count() -> str:
+        return f"{len(made)} motion{'s' if len(made) > 1 else ''}" if made else ""
+
+    return reported(
+        "run_policy", lambda: _carried_out(PolicyRun(_arguments(given)), given, made), count
+    )
 
 
 if __name__ == "__main__":
