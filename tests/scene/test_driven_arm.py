@@ -82,11 +82,13 @@ def test_weights_that_drives_do_not_compensate_bend_the_arm_by_their_torque_over
 
 
 def test_a_copy_goes_its_own_way_and_the_clock_may_be_set():
-    found = joints()
+    found = following(section() | {"delay": 0.02}).dynamics.begin(ARM.home)
     found.command(ARM.home, np.full(6, 0.5))
+    copy.deepcopy(found).advance(60 * TICK)  # takes its own command, which is on its way in both
     found.advance(20 * TICK)
     ahead = copy.deepcopy(found)
     ahead.advance(60 * TICK)
+    assert np.abs(found.velocity).max() > 0.1
     before = found.position.copy()
     found.advance(20 * TICK + TICK // 2)  # between two steps it goes on evenly
     assert found.position == pytest.approx(before + 0.5 * TICK / NANO * found.velocity)
