@@ -32,6 +32,7 @@ class Tree:
     """Links of one tree with their places at the start; the first joint is on `base`."""
 
     base: str
+    driven: bool = False  # the base
     links: list[str] = field(default_factory=list)
     carriers: list[str] = field(default_factory=list)
     freedom: list[int] = field(default_factory=list)  # of each link's joint
@@ -67,7 +68,7 @@ def add_tree(b: Builder, place, links: int) -> Tree:
     velocity = np.append(b.rng.normal(size=2) * 0.3, -b.rng.uniform(0.0, 0.5))
     tree = Tree("")
     if kind == "handle":
-        tree.base = handle(b, root, 0.01, 0.1)
+        tree.base, tree.driven = handle(b, root, 0.01, 0.1), True
         tree.add(tree.base, "", root, np.eye(3))
     elif kind == "free body":
         tree.base, turn = add_box(b, root, velocity)
@@ -155,7 +156,9 @@ def close_loop(b: Builder, first: tuple[Tree, str], second: tuple[Tree, str]) ->
     far = other.place[carrier] if carrier else tree.place[link] + [0.05, 0.05, 0.05]
     free = freedom_of(tree, link) + (freedom_of(other, carrier) if carrier else 0)
     kinds = tuple(kind for kind, rows in CLOSING.items() if rows < free)
-    constrained = bool(kinds) and b.sometimes("constrained loop", 0.7)
+    if driven_apart(tree, other if carrier else None):
+        kinds = ()
+    constrained = bool(kinds) and b.sometimes("constrained loop", 0.9)
     kind = b.draw("closing joint", kinds if constrained else tuple(CLOSING), tag=False)
     more: dict = {} if kind == "ball" else {"axis": b.rng.normal(size=3)}
     if kind == "universal":
@@ -182,6 +185,15 @@ def close_loop(b: Builder, first: tuple[Tree, str], second: tuple[Tree, str]) ->
         damping=b.rng.uniform(2, 20), **more,
     )  # fmt: skip
     b.tags.add("loop")
+
+
+def driven_apart(tree: Tree, other: Tree | None) -> bool:
+    """Whether a loop between them (None: the world) can be pulled farther than it reaches: a driven
+    base is in it, and none that is free."""
+    ends = [tree] if other is None else [tree, other]
+    if other is tree or any(end.base.startswith("rigid") for end in ends):
+        return False
+    return any(end.driven for end in ends)
 
 
 def freedom_of(tree: Tree, link: str) -> int:
