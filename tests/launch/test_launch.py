@@ -167,7 +167,7 @@ def test_an_experiment_is_run_and_its_poses_are_shown(monkeypatch):
     run, *bags = [e.options for e in entities if type(e).__name__ == "ExecuteProcess"]
     assert "condition" not in run and all("condition" in bag for bag in bags)
     assert run["cmd"][:4] == ["ros2", "run", "diffsim_ros", "experiment"] and "--here" in run["cmd"]
-    assert "execute experiment)" in (ROOT / "CMakeLists.txt").read_text()
+    assert "execute experiment run_policy)" in (ROOT / "CMakeLists.txt").read_text()
     arguments = {e.arguments[0]: e.options for e in entities if e.arguments and e.options}
     shown = yaml.safe_load(arguments["pose_topics"]["default_value"])
     for file in (ROOT / "config" / "planning").glob("ur5_*.yaml"):
