@@ -289,6 +289,16 @@ def _motor_keys(
     return found
 
 
+def start_joints(scene: SceneModel) -> list[str]:
+    """Joints whose coordinate and rate an episode may begin with: those in reduced
+    coordinates that have one, and follow no other."""
+    return sorted(
+        link.name for link in scene.parts.links
+        if type(link).WORD == "joint" and link.reduced and link.mimic is None
+        and link.kind in ("hinge", "slider", "planar")
+    )  # fmt: skip
+
+
 def _reset(
     reader: Reader, given: Mapping, scene: SceneModel, actions: list[PolicyAction]
 ) -> tuple[dict[str, StartRange], dict[int, StartRange]]:
@@ -296,9 +306,7 @@ def _reset(
     engine = scene.engine
     infos = list(engine.parameters)
     known = {info.name: i for i, info in enumerate(infos)}
-    reduced = {link.name for link in scene.parts.links
-               if type(link).WORD == "joint" and link.reduced and link.mimic is None
-               and link.kind in ("hinge", "slider", "planar")}  # fmt: skip
+    reduced = start_joints(scene)
     joints = {}
     for name, entry in read["joints"].items():
         key = f"reset.joints.{name}"

@@ -9,7 +9,7 @@ import numpy as np
 
 from diffsim_ros.errors import InputError, nearest
 from diffsim_ros.learning.batch import Batch
-from diffsim_ros.learning.config import EnvironmentConfig
+from diffsim_ros.learning.config import EnvironmentConfig, start_joints
 
 Array = np.ndarray
 
@@ -77,10 +77,8 @@ def simulate(
 
 
 def check_joints(config: EnvironmentConfig, joints: Sequence[str]) -> None:
-    """Raise InputError for the first that is no joint in reduced coordinates of the scene."""
-    known = {o.name for o in config.scene.engine.motion_outputs}
-    found = sorted(name.removesuffix(".coordinate") for name in known
-                   if name.endswith(".coordinate"))  # fmt: skip
+    """Raise InputError for the first that an episode cannot begin with."""
+    found = start_joints(config.scene)
     for name in joints:
         if name not in found:
             rule = f"a joint of its scene in reduced coordinates: {', '.join(found) or 'none'}"

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import yaml
 
 pytest.importorskip("diffsim_ros._engine", reason="the engine is not built")
 
@@ -60,8 +61,6 @@ def test_parameters_and_ends_count(reach):
     light = simulate(push, config, hanging, actions=5)
     heavy = simulate(push, config, hanging, parameters={"rod.mass": 3.0}, actions=5)
     assert abs(heavy.positions[-1, 0]) < 0.7 * abs(light.positions[-1, 0])
-    import yaml
-
     content = yaml.safe_load(PENDULUM.read_text()) | {
         "ends": [{"of": "hinge.rate", "above": 0.5}, {"of": "hinge.rate", "below": -0.5}]
     }
@@ -83,6 +82,19 @@ def test_what_does_not_fit_is_refused(joints, parameters, words):
     with pytest.raises(InputError) as error:
         simulate(lambda seen: seen, load_environment(PENDULUM), joints, parameters=parameters)
     assert words in str(error.value)
+
+
+def test_a_joint_that_follows_another_has_no_start_of_its_own():
+    content = yaml.safe_load(PENDULUM.read_text())
+    scene = content["scene"]
+    (hinge,) = [link for link in scene["links"] if link.get("type") == "joint"]
+    scene["bodies"]["second"] = {**scene["bodies"]["rod"], "pose": {"position": [1, 0, -0.5]}}
+    follower = {"name": "follower", "body_b": "second", "position": [1, 0, 0]}
+    scene["links"].append({**hinge, **follower, "mimic": "hinge", "ratio": 2.0})
+    config = load_environment(content, base=PENDULUM)
+    assert simulate(lambda seen: np.zeros((1, 1)), config, {"hinge": 0.1}, actions=1).joints
+    with pytest.raises(InputError, match="joint: got 'follower'"):
+        simulate(lambda seen: np.zeros((1, 1)), config, {"follower": 0.1})
 
 
 def test_a_scene_without_such_joints_is_refused():
