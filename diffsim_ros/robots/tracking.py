@@ -14,6 +14,44 @@ KEPT = 16
 """Durations whose transitions are kept."""
 
 
+class Commands:
+    """Straight lines that joints are commanded to follow, each from its time and a delay on.
+
+    place, rate  (n,) [rad or m, per s] of the present line, which counts from `since` [ns] on
+    """
+
+    def __init__(self, position: np.ndarray, delay: float, time: int) -> None:
+        self.place, self.rate, self.since = position, np.zeros_like(position), time
+        self._delay = nanoseconds(delay)
+        self._queue: deque[tuple[int, np.ndarray, np.ndarray]] = deque()
+
+    def give(self, time: int, position: np.ndarray, velocity: np.ndarray) -> None:
+        """Another line, given at `time` [ns]."""
+        self._queue.append((time + self._delay, np.array(position), np.array(velocity)))
+
+    def due(self, time: int) -> bool:
+        """Whether another line begins by `time` [ns]."""
+        return bool(self._queue) and self._queue[0][0] <= time
+
+    def take(self) -> None:
+        """Begin the next line."""
+        self.since, self.place, self.rate = self._queue.popleft()
+
+    @property
+    def next(self) -> int:
+        """[ns] when the next line begins."""
+        return self._queue[0][0]
+
+    def at(self, time: int) -> np.ndarray:
+        """(n,) of the present line at `time` [ns]."""
+        return self.place + self.rate * ((time - self.since) / NANO)
+
+    def shift(self, by: int) -> None:
+        """The clock was set by [ns]."""
+        self.since += by
+        self._queue = deque((stamp + by, *rest) for stamp, *rest in self._queue)
+
+
 class Joints(Protocol):
     """Joints that follow commands; time [ns], arrays (n,) [rad or m, per s].
 
@@ -71,36 +109,33 @@ class Tracking:
         self.position = np.array(position, float)
         self.velocity = np.zeros_like(self.position)
         self.time = time
-        self._dynamics, self._delay = dynamics, nanoseconds(dynamics.delay)
-        self._target, self._rate, self._since = self.position, self.velocity, time
-        self._queue: deque[tuple[int, np.ndarray, np.ndarray]] = deque()
+        self._dynamics = dynamics
+        self._commands = Commands(self.position, dynamics.delay, time)
         self._steps: dict[int, np.ndarray] = {}  # a controller's cycles are equal
 
     def command(self, position: np.ndarray, velocity: np.ndarray) -> None:
         """From now (and the delay) on: go on from `position` with `velocity`, both (n,)."""
-        self._queue.append((self.time + self._delay, np.array(position), np.array(velocity)))
+        self._commands.give(self.time, position, velocity)
 
     def shift(self, by: int) -> None:
         """The clock was set by [ns]."""
-        self.time, self._since = self.time + by, self._since + by
-        self._queue = deque((stamp + by, *rest) for stamp, *rest in self._queue)
+        self.time += by
+        self._commands.shift(by)
 
     def advance(self, time: int) -> None:
         """Let the joints move until `time` [ns]."""
-        while self._queue and self._queue[0][0] <= time:
-            stamp, target, rate = self._queue.popleft()
-            self._integrate(stamp)
-            self._target, self._rate, self._since = target, rate, stamp
+        while self._commands.due(time):
+            self._integrate(self._commands.next)
+            self._commands.take()
         self._integrate(time)
 
     def _integrate(self, time: int) -> None:
         """On one straight piece of u: the distance from it (less the lag) decays freely."""
         if time <= self.time:
             return
-        d, rate = self._dynamics, self._rate
+        d, rate = self._dynamics, self._commands.rate
         lag = -2.0 * d.damping * (1.0 - d.feedforward) * rate / d.bandwidth
-        here = self._target + rate * ((self.time - self._since) / NANO) + lag
-        there = self._target + rate * ((time - self._since) / NANO) + lag
+        here, there = (self._commands.at(t) + lag for t in (self.time, time))
         away = np.stack([self.position - here, self.velocity - rate], axis=-1)[..., None]
         away = (self._over(time - self.time) @ away)[..., 0]
         self.position, self.velocity = there + away[..., 0], rate + away[..., 1]

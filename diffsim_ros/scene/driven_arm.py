@@ -9,7 +9,6 @@ rotors, friction and a payload are those of a scene's robot, in reduced coordina
 from __future__ import annotations
 
 import copy
-from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -20,16 +19,16 @@ from diffsim_ros import _engine
 from diffsim_ros.errors import NotConverged
 from diffsim_ros.fields import REQUIRED, Field, Reader, Section, join
 from diffsim_ros.robots.arm import Arm
-from diffsim_ros.robots.command import NANO, nanoseconds
-from diffsim_ros.robots.tree import model_of
-from diffsim_ros.rotation import quat_from_matrix
+from diffsim_ros.robots.command import NANO
+from diffsim_ros.robots.tracking import Commands
+from diffsim_ros.robots.tree import GRAVITY, model_of
 from diffsim_ros.scene.model import SceneModel, load_scene
+from diffsim_ros.scene.placing import pose_mapping
 from diffsim_ros.scene.robot_pieces import motor_name
 from diffsim_ros.scene.schema_robots import DRIVE_UNITS, PER_JOINT, ROBOT
 
 TICK = 2_000_000
 """The engine's step [ns]."""
-GRAVITY = 9.81
 DYNAMIC = ("damping", "friction", "slip_rate", "armature", "payload")
 """Keys of a scene's robot that count here."""
 
@@ -80,7 +79,7 @@ class DrivenJoints:
     """
 
     def __init__(self, arm: DrivenArm, position: np.ndarray, time: int) -> None:
-        self._arm, self._delay = arm, nanoseconds(arm.delay)
+        self._arm = arm
         engine, names = arm.scene.engine, arm.arm.robot.joint_names
         known = {info.name: i for i, info in enumerate(engine.parameters)}
         self._targets = [known[f"{motor_name(name)}.target[0]"] for name in names]
@@ -91,8 +90,7 @@ class DrivenJoints:
         self.position = np.array(position, float)
         self.velocity = np.zeros_like(self.position)
         self._at = self.position, self.velocity
-        self._target, self._rate, self._since = self.position, self.velocity, time
-        self._queue: deque[tuple[int, np.ndarray, np.ndarray]] = deque()
+        self._commands = Commands(self.position, arm.delay, time)
         self._values = np.array(engine.values)
         start = {name: (float(q), 0.0) for name, q in zip(names, self.position, strict=True)}
         self._snapshot = engine.snapshot(self._values, start)
@@ -100,18 +98,17 @@ class DrivenJoints:
 
     def __deepcopy__(self, _: Any) -> DrivenJoints:
         other = copy.copy(self)  # arrays are replaced, never changed, but these
-        other._queue, other._values = self._queue.copy(), self._values.copy()
+        other._commands, other._values = copy.deepcopy(self._commands), self._values.copy()
         return other
 
     def command(self, position: np.ndarray, velocity: np.ndarray) -> None:
         """From now (and the delay) on: go on from `position` with `velocity`, both (n,)."""
-        self._queue.append((self.time + self._delay, np.array(position), np.array(velocity)))
+        self._commands.give(self.time, position, velocity)
 
     def shift(self, by: int) -> None:
         """The clock was set by [ns]."""
         self.time, self._stepped = self.time + by, self._stepped + by
-        self._since += by
-        self._queue = deque((stamp + by, *rest) for stamp, *rest in self._queue)
+        self._commands.shift(by)
 
     def advance(self, time: int) -> None:
         """Let the joints move until `time` [ns]. Raises NotConverged where the engine fails."""
@@ -125,16 +122,16 @@ class DrivenJoints:
     def _forward_torque(self) -> np.ndarray:
         """What drives add to the torques of stiffness and damping (n,)."""
         arm, (q, _) = self._arm, self._at
-        torque = arm.damping * self._rate
+        torque = arm.damping * self._commands.rate
         if arm.weights is None:
             return torque
         return torque + arm.weights.inverse_dynamics(q, 0 * q, 0 * q)
 
     def _step(self) -> None:
-        while self._queue and self._queue[0][0] <= self._stepped:
-            self._since, self._target, self._rate = self._queue.popleft()
+        while self._commands.due(self._stepped):
+            self._commands.take()
         self._stepped += TICK
-        wanted = self._target + self._rate * ((self._stepped - self._since) / NANO)
+        wanted = self._commands.at(self._stepped)
         forward = self._forward_torque()
         self._values[self._targets], self._values[self._torques] = wanted, forward
         model = self._arm.scene
@@ -171,12 +168,8 @@ def read_driven_arm(reader: Reader, value: object, arm: Arm, delay: float, key: 
     if not np.all(damping >= 0):
         raise reader.error(f"{key}.drive.damping", gains["damping"], "0 or more")
     base = np.eye(4) if arm.base is None else np.array(arm.base)
-    pose = {
-        "position": base[:3, 3].tolist(),
-        "orientation": quat_from_matrix(base[:3, :3]).tolist(),
-    }
     robot = {
-        "urdf": str(arm.robot.place), "pose": pose, "angles": arm.home.tolist(),
+        "urdf": str(arm.robot.place), "pose": pose_mapping(base), "angles": arm.home.tolist(),
         "drive": {"stiffness": stiffness.tolist(), "damping": damping.tolist()},
         **{name: given[name] for name in DYNAMIC if given[name] is not None},
     }  # fmt: skip
@@ -185,9 +178,9 @@ def read_driven_arm(reader: Reader, value: object, arm: Arm, delay: float, key: 
          "kind": "torque" if joint.turns else "force", "keys": 0}
         for joint in arm.robot.joints
     ]  # fmt: skip
-    world: Mapping[str, Any] = {"step": TICK / NANO, "duration": 1, "gravity": [0, 0, -GRAVITY]}
+    world: Mapping[str, Any] = {"step": TICK / NANO, "duration": 1, "gravity": list(GRAVITY)}
     scene = load_scene({"world": world, "robots": {"arm": robot}, "links": forward}, base=".")
-    down = base[:3, :3].T @ [0.0, 0.0, -GRAVITY]
+    down = base[:3, :3].T @ GRAVITY
     weights = model_of(arm.robot, down) if given["gravity_compensation"] else None
     own = {name: given[name] for name in DYNAMIC}
     return DrivenArm(arm, scene, stiffness, damping, delay, weights, own)

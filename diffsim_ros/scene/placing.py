@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+import numpy as np
+
 from diffsim_ros.fields import Field, Reader, Section, join, present
-from diffsim_ros.rotation import quat_exp
+from diffsim_ros.rotation import quat_exp, quat_from_matrix
 
 NAME = Field("name", "of a body, a surface, a contact or a link")
 POSE: Section = {
@@ -34,6 +36,14 @@ def resolve_pose(reader: Reader, value: object, key: str) -> dict:
     """Position and orientation (x, y, z, w) of a `pose`."""
     pose = reader.section(POSE, value, key)
     return {"position": pose["position"], "orientation": orientation(reader, pose, key)}
+
+
+def pose_mapping(matrix: np.ndarray) -> dict[str, list[float]]:
+    """{position, orientation} of a pose (4, 4)."""
+    return {
+        "position": matrix[:3, 3].tolist(),
+        "orientation": quat_from_matrix(matrix[:3, :3]).tolist(),
+    }
 
 
 def orientation(reader: Reader, values: dict, key: str) -> list[float]:

@@ -4,6 +4,7 @@
 
 #include "../scene.hpp"
 #include "start_coordinates.hpp"
+#include "twist.hpp"
 
 namespace diffsim {
 namespace {
@@ -21,15 +22,6 @@ std::vector<std::pair<StepKind, int>> steps_of(const JointKind& kind) {
   if (name == "universal") return {{StepKind::turn, 2}, {StepKind::turn, 0}};
   if (name == "ball") return {{StepKind::turns, 0}};
   return {};  // weld
-}
-
-// M <- M R_axis(q).
-void turn(Matrix3d& M, int axis, double q) {
-  const int i = (axis + 1) % 3, j = (axis + 2) % 3;
-  const double c = std::cos(q), s = std::sin(q);
-  const Vector3d first = M.col(i);
-  M.col(i) = c * first + s * M.col(j);
-  M.col(j) = c * M.col(j) - s * first;
 }
 
 }  // namespace
@@ -162,7 +154,7 @@ void Articulation::walk(const Link& link, const State& s, Matrix3d& M, Vector3d&
     if (step.kind == StepKind::slide) {
       x += q * axis;
     } else {
-      turn(M, step.axis, q);
+      turn_about(step.axis, q, M);
     }
   }
 }

@@ -2,6 +2,8 @@
 // in world axes (spatial/vectors.hpp).
 #pragma once
 
+#include <cmath>
+
 #include "../spatial/vectors.hpp"
 
 namespace diffsim {
@@ -9,6 +11,15 @@ namespace diffsim {
 /// A turn about an axis through a place, and a slide.
 inline Vector6 twist(const Vector3d& turn, const Vector3d& through, const Vector3d& slide) {
   return MotionVector(turn, through.cross(turn) + slide).vector();
+}
+
+/// M <- M R_axis(q).
+inline void turn_about(int axis, double q, Matrix3d& M) {
+  const int i = (axis + 1) % 3, j = (axis + 2) % 3;
+  const double c = std::cos(q), s = std::sin(q);
+  const Vector3d first = M.col(i), second = M.col(j);
+  M.col(i) = c * first + s * second;
+  M.col(j) = c * second - s * first;
 }
 
 /// a x b: the rate of b where it moves with a.

@@ -1,6 +1,5 @@
 #include "link_kinematics.hpp"
 
-#include <cmath>
 #include <cstring>
 
 #include "../reduced/twist.hpp"
@@ -59,11 +58,7 @@ void LinkKinematics::place(State& s) const {
                    rate = link.ratio * s.qdot[link.coordinate];
       const Vector3d axis = M.col(link.axis);
       if (link.turns) {
-        const int i = (link.axis + 1) % 3, j = (link.axis + 2) % 3;
-        const double cosine = std::cos(q), sine = std::sin(q);
-        const Vector3d first = M.col(i), second = M.col(j);
-        M.col(i) = cosine * first + sine * second;
-        M.col(j) = cosine * second - sine * first;
+        turn_about(link.axis, q, M);
         w += rate * axis;
       } else {
         x += q * axis;

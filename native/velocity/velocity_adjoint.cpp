@@ -16,6 +16,12 @@ namespace {
 
 constexpr double kAtLimit = 1e-12;  // of friction
 
+// What a parameter gets, -1: none; nothing where it is not active.
+void give(const ActiveColumns& active, int parameter, double value, VectorXd& held) {
+  const int column = parameter < 0 ? -1 : active.column_of()[parameter];
+  if (column >= 0) held[active.columns()[column]] += value;
+}
+
 }  // namespace
 
 bool VelocityStepper::pull(const Window& window, const VectorXd& p, ActiveColumns& active,
@@ -136,18 +142,8 @@ void VelocityStepper::pull_forces(const Window& start, const VectorXd& p, Active
   const auto& nodes = scene_->nodes();
   const State& prev = start.now();
   const VectorXd w = -h_ * written_;
-  K_.reset(scene_->pattern());
-  B_.reset(scene_->pattern());
-  written_.setZero();
   ParameterColumns columns(active.column_of(), std::move(written_columns_));
-  Assembly out;
-  out.r = &written_;
-  out.K = &K_;
-  out.B = &B_;
-  out.columns = &columns;
-  bool compressed = false;
-  out.compressed = &compressed;
-  for (const Element* e : model_->forces()) e->add(start, p, out);
+  evaluate_forces(start, p, columns);
   const VectorXd udot = (rates_ - start_rates_) / h_;
   at_.accelerate(&udot);
   bias_.setZero();
@@ -202,10 +198,6 @@ void VelocityStepper::pull_forces(const Window& start, const VectorXd& p, Active
 
 void VelocityStepper::pull_inertia_columns(const ActiveColumns& active, const VectorXd& udot,
                                            const VectorXd& w, VectorXd& held) const {
-  const auto add = [&](int parameter, double value) {
-    const int column = parameter < 0 ? -1 : active.column_of()[parameter];
-    if (column >= 0) held[active.columns()[column]] += value;
-  };
   const auto wanted = [&](int parameter) { return active.column_of()[parameter] >= 0; };
   for (int b = 0; b < static_cast<int>(model_->bodies().size()); ++b) {
     const Multibody::Body& body = model_->bodies()[b];
@@ -217,15 +209,16 @@ void VelocityStepper::pull_inertia_columns(const ActiveColumns& active, const Ve
     if (wanted(body.mass)) {
       RigidInertia I{1, at_.arm(b), {}};
       I.I.add_parallel_axis(at_.arm(b), at_.arm(b));
-      add(body.mass, by(I));
+      give(active, body.mass, by(I), held);
     }
     for (int e = 0; body.inertia >= 0 && e < 6; ++e) {
       if (!wanted(body.inertia + e)) continue;
-      add(body.inertia + e, by({0, Vector3d::Zero(), at_.inertia_slope(b, e)}));
+      const RigidInertia I{0, Vector3d::Zero(), at_.inertia_slope(b, e)};
+      give(active, body.inertia + e, by(I), held);
     }
   }
   for (const auto& a : model_->armatures()) {
-    add(a.parameter, w[a.dof] * a.ratio * a.ratio * udot[a.dof]);
+    give(active, a.parameter, w[a.dof] * a.ratio * a.ratio * udot[a.dof], held);
   }
 }
 
@@ -273,13 +266,9 @@ void VelocityStepper::pull_contact(const Island& island, int i, const State& pre
   pull_touch(touch, Rates::weights, of_load);
   if (touch.bounces) pull_touch(touch, Rates::start, of_bounce);
 
-  const auto add = [&](int parameter, double value) {
-    const int column = parameter < 0 ? -1 : active.column_of()[parameter];
-    if (column >= 0) held[active.columns()[column]] += value;
-  };
-  add(touch.element->friction_parameter(), law.by_mu.dot(m));
+  give(active, touch.element->friction_parameter(), law.by_mu.dot(m), held);
   if (touch.bounces) {
-    add(touch.element->restitution_parameter(), -by_bound * gap.n.dot(touch.before));
+    give(active, touch.element->restitution_parameter(), -by_bound * gap.n.dot(touch.before), held);
   }
   shape_.clear();
   touch.element->gap_slopes(gap, prev, p, ParameterColumns(active.column_of()), shape_);
@@ -295,7 +284,7 @@ void VelocityStepper::pull_contact(const Island& island, int i, const State& pre
     pull(Rates::end, of_law);
     pull(Rates::weights, of_load);
     pull(Rates::start, of_bounce);
-    add(by.parameter, value);
+    give(active, by.parameter, value, held);
   }
 }
 

@@ -24,7 +24,8 @@ void scatter(const BlockMatrix& from, const Multibody& model, int index, MatrixX
 
 }  // namespace
 
-void VelocityStepper::add_loads(const Window& start, const VectorXd& p, ParameterColumns& columns) {
+void VelocityStepper::evaluate_forces(const Window& start, const VectorXd& p,
+                                      ParameterColumns& columns) {
   K_.reset(scene_->pattern());
   B_.reset(scene_->pattern());
   written_.setZero();
@@ -36,6 +37,10 @@ void VelocityStepper::add_loads(const Window& start, const VectorXd& p, Paramete
   bool compressed = false;
   out.compressed = &compressed;
   for (const Element* e : model_->forces()) e->add(start, p, out);
+}
+
+void VelocityStepper::add_loads(const Window& start, const VectorXd& p, ParameterColumns& columns) {
+  evaluate_forces(start, p, columns);
   for (const Island& island : islands_) {
     for (std::size_t i = 0; i < island.touches.size(); ++i) {
       if (island.problem.contacts[i].mode == ContactProblem::Mode::open) continue;

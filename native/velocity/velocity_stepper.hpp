@@ -78,6 +78,8 @@ class VelocityStepper : public Stepper {
   void add_relative(int node, double sign, const Vector3d& x, const Vector3d& x_c, MatrixXd& at_x,
                     MatrixXd& turn, MatrixXd& dw) const;
   /// Forces and their derivatives by poses, of all elements and contacts, at the step's beginning.
+  /// Forces of all elements into written_, K_, B_ and columns, at fixed loads of contacts.
+  void evaluate_forces(const Window& start, const VectorXd& p, ParameterColumns& columns);
   void add_loads(const Window& start, const VectorXd& p, ParameterColumns& columns);
   void add_load(const Touch& touch, const Vector3d& f, const State& s);
   /// A touch by a parameter of its shape, where the bodies stay: gap, normal, place of contact, and

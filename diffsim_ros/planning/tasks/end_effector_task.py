@@ -26,10 +26,11 @@ from ...robots.robot import Capsule
 from ...robots.trajectory import JointTrajectory
 from ...rotation import quat_exp, quat_from_matrix, quat_log, quat_matrix
 from ...scene.model import SceneModel, load_scene
+from ...scene.placing import pose_mapping
 from ..arm_motion import LESS, RATES, Carried, clearance, derated, sent
 from ..config import PlanConfig
 from ..stretch import stretched
-from .parts import pose_mapping, read_pose, read_tracking
+from .parts import read_pose, read_tracking
 
 LONGER = 1.15
 """By which a task takes longer in the next round, where it may."""

@@ -12,7 +12,7 @@ from ...fields import Field, Reader, Section
 from ...inverse.parameters import ParameterMap
 from ...robots.arm import Arm
 from ...robots.controller import Settings
-from ...rotation import quat_from_matrix, quat_matrix
+from ...rotation import quat_matrix
 from ...scene.controllers import FOLLOWING, read_following
 from ..arm_motion import LESS
 from ..config import PlanConfig
@@ -30,14 +30,6 @@ def read_pose(reader: Reader, value: object, key: str) -> np.ndarray:
     matrix[:3, :3] = quat_matrix(turn / np.linalg.norm(turn))
     matrix[:3, 3] = pose["position"]
     return matrix
-
-
-def pose_mapping(matrix: np.ndarray) -> dict[str, list[float]]:
-    """{position, orientation} of a pose (4, 4)."""
-    return {
-        "position": matrix[:3, 3].tolist(),
-        "orientation": quat_from_matrix(matrix[:3, :3]).tolist(),
-    }
 
 
 def read_tracking(reader: Reader, value: object, arm: Arm) -> Settings | None:

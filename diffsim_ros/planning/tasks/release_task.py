@@ -16,11 +16,12 @@ from ...robots.controller import Settings
 from ...robots.robot import Capsule, Robot
 from ...robots.time_scaling import through_state
 from ...scene.model import SceneModel
+from ...scene.placing import pose_mapping
 from ..arm_motion import Carried, clearance, derated, sent
 from ..config import PlanConfig
 from ..controls import control
 from ..release import DELAY, SHIFT, Release, rate_name, value_name
-from .parts import pose_mapping, read_pose, read_tracking, slower
+from .parts import read_pose, read_tracking, slower
 
 HELD = ("rigid", "solid")
 """Types of bodies that a tool can hold: those that start as rigid ones do."""
