@@ -14,7 +14,7 @@ pytest.importorskip("diffsim_ros._engine", reason="the engine is not built")
 from diffsim_ros.learning import load_environment
 from tests.learning.environments import PENDULUM, REACH, homing_policy
 from tests.nodes.driving import Bench
-from tests.robots.motions import ARM
+from tests.robots.motions import ARM, swing
 
 ROOT = Path(__file__).resolve().parents[2]
 OFFSET = np.array([0.3, -0.2, 0.2, 0.1, -0.1, 0.2])
@@ -58,6 +58,15 @@ def test_it_moves_the_robot_from_where_it_is_as_often_as_asked(ros, policy):
     assert errors.count("s, return") == 2
     away = np.abs(np.array(moved) - ARM.home - OFFSET).max(axis=1)
     assert away[0] == pytest.approx(0.3) and away[-1] < 0.05 and away.max() < 0.31
+
+
+def test_it_waits_until_the_robot_rests(ros, policy):
+    bench = Bench(ros, wall=True)
+    bench.drive(gripper="none").known()
+    bench.send(swing(size=0.2, duration=8.0))
+    code, output, errors = ended(begun(policy, "--duration", "0.4"))
+    assert code == 0 and output.startswith("SUCCESS; 1 motion; "), (output, errors)
+    assert bench.lab.events.count("started") == 2 and bench.report().code == "SUCCESS"
 
 
 def test_a_driver_in_dry_run_checks_one_motion_and_sends_nothing(ros, policy):
