@@ -117,6 +117,11 @@ class Commander:
             self._executor.spin_once(timeout_sec=POLL)
         return value
 
+    def pause(self, seconds: float) -> None:
+        """Spin for `seconds`."""
+        end = monotonic() + seconds
+        self.wait(lambda: monotonic() > end, "", 2 * seconds + POLL)
+
     def _result(self, future: Future, what: str, limit: float) -> Any:
         self.wait(future.done, what, limit)
         return future.result()

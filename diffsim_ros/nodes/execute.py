@@ -48,11 +48,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def reported(
-    program: str, carry_out: Callable[[], Report], more: Callable[[], str] = lambda: ""
+    program: str, carry_out: Callable[[], Report], done: Callable[[], str] = lambda: ""
 ) -> int:
     """Have a command's motion carried out and print how it ended; the exit code.
 
-    more  what else is printed, asked at the end
+    done  what the command had done by its end, where that is more than one motion
     """
     report: Report | None = None
     try:
@@ -65,9 +65,10 @@ def reported(
     except KeyboardInterrupt:
         pass
     if report is None:
-        print(f"{program}: cancelled; no motion was running", file=sys.stderr)
+        after = f" after {done()}; nothing more was sent" if done() else "; nothing was sent"
+        print(f"{program}: cancelled{after}", file=sys.stderr)
         return 3
-    figures = [more()]
+    figures = [done()]
     if report.tracking_error is not None:
         figures.append(f"largest tracking error {report.tracking_error:.4g} rad or m")
     if report.release_stamp is not None:

@@ -22,6 +22,7 @@ import argparse
 import contextlib
 import sys
 from collections.abc import Sequence
+from time import monotonic
 
 import numpy as np
 from rclpy.utilities import remove_ros_args
@@ -33,7 +34,7 @@ from diffsim_ros.learning.motion import PolicyMotion, check_joints, parameter_va
 from diffsim_ros.learning.policy import Policy
 from diffsim_ros.nodes import convert_motion
 from diffsim_ros.nodes.commander import CallFailed, Commander, interrupts
-from diffsim_ros.nodes.common import quality, share_folder
+from diffsim_ros.nodes.common import AGAIN, quality, share_folder
 from diffsim_ros.nodes.convert import nanoseconds
 from diffsim_ros.nodes.convert_motion import Report
 from diffsim_ros.nodes.execute import reported
@@ -47,7 +48,7 @@ LATEST = quality(1, reliable=False)
 STATE_AGE = 0.25
 """[s] after which a joint state is late."""
 WAIT = 30.0
-"""[s] that joint states get to come, and the arm to rest."""
+"""[s] that joint states get to come, and the arm to rest and its driver to be free."""
 BRAKING = 0.5
 """Share of the limits of acceleration that the end of a motion takes."""
 
@@ -147,19 +148,33 @@ class _States:
         return found.rows(self._states.names)[0]
 
 
+def _motion(run: PolicyRun, ros: Commander, states: _States) -> tuple[PolicyMotion, Report]:
+    """One motion from where the robot rests, and how it ended.
+
+    The driver may be at work where the robot seems to rest: at the slow end of another's motion.
+    """
+    end = monotonic() + WAIT
+    while True:
+        try:
+            found, trajectory = run.motion(states.resting())
+        except InputError as error:  # the files were sound: it is where the robot is
+            raise CallFailed(str(error)) from None
+        said = f"{found.times[-1]:.2f} s, return {found.rewards.sum():.4g} in the model"
+        print(f"a motion of {said}", file=sys.stderr)
+        report = ros.execute(trajectory, name=f"{run.options.driver}/execute")
+        if report.code != "BUSY" or monotonic() > end:
+            return found, report
+        print(f"{report.message}; waiting", file=sys.stderr)
+        ros.pause(AGAIN)
+
+
 def _carried_out(run: PolicyRun, given: Sequence[str], made: list[PolicyMotion]) -> Report:
     """Move the robot as often as asked for; the last motion's report. made: those that ended."""
     options = run.options
     with interrupts() as watch, Commander(watch, given) as ros:
         states = _States(ros, run)
         while True:
-            try:
-                found, trajectory = run.motion(states.resting())
-            except InputError as error:  # the files were sound: it is where the robot is
-                raise CallFailed(str(error)) from None
-            said = f"{found.times[-1]:.2f} s, return {found.rewards.sum():.4g} in the model"
-            print(f"motion {len(made) + 1}: {said}", file=sys.stderr)
-            report = ros.execute(trajectory, name=f"{options.driver}/execute")
+            found, report = _motion(run, ros, states)
             if report.code != "SUCCESS" or report.dry_run:
                 return report
             made.append(found)

@@ -63,7 +63,7 @@ def test_it_moves_the_robot_from_where_it_is_as_often_as_asked(ros, policy):
 def test_it_waits_until_the_robot_rests(ros, policy):
     bench = Bench(ros, wall=True)
     bench.drive(gripper="none").known()
-    bench.send(swing(size=0.2, duration=8.0))
+    bench.send(swing(size=0.8, duration=8.0))  # rad/s: 0.19 at most, below 0.05 at its ends
     code, output, errors = ended(begun(policy, "--duration", "0.4"))
     assert code == 0 and output.startswith("SUCCESS; 1 motion; "), (output, errors)
     assert bench.lab.events.count("started") == 2 and bench.report().code == "SUCCESS"
