@@ -184,6 +184,7 @@ void bind_model(py::module_& m) {
                if (one.contains("axis")) e.axis = py::cast<Vector3d>(one["axis"]);
                if (one.contains("radius")) e.radius = py::cast<double>(one["radius"]);
                if (one.contains("speed")) e.speed = py::cast<double>(one["speed"]);
+               if (one.contains("resistance")) e.resistance = py::cast<double>(one["resistance"]);
                if (one.contains("leg")) e.leg = py::cast<int>(one["leg"]);
                found.push_back(e);
              }
@@ -196,7 +197,8 @@ void bind_model(py::module_& m) {
            py::arg("model"), py::arg("end_effectors"), py::arg("ranges"), py::arg("stance"),
            "model: with a floating base; end_effectors: dicts of name, kind (point, welded, "
            "passive, actuated), link, position (3,) [m] and, of wheels, axis (3,), radius [m], "
-           "speed [rad/s], leg (int); ranges (joints, 3): lower, upper, speed; stance: q.")
+           "speed [rad/s], resistance, leg (int); ranges (joints, 3): lower, upper, speed; stance: "
+           "q.")
       .def(
           "place",
           [](const LeggedModel& m, const VectorXd& q) {

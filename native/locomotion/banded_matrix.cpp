@@ -63,6 +63,7 @@ bool BandedMatrix::factor(double damping) {
     MatrixXd& L = factor_[s].lower;
     const int* rows = factor_[s].rows;
     const int n = sizes_[s], below = static_cast<int>(L.rows()) - n;
+    if (n == 0) continue;
     auto own = L.topRows(n);
     own.diagonal().array() += damping;
     const Eigen::LLT<Eigen::Ref<MatrixXd>> pivot(own);
@@ -93,6 +94,7 @@ bool BandedMatrix::factor(double damping) {
 void BandedMatrix::solve(VectorXd& x) const {
   for (int s = 0; s < chain_; ++s) {
     const Column& c = factor_[s];
+    if (sizes_[s] == 0) continue;
     auto own = x.segment(start_[s], sizes_[s]);
     c.lower.topRows(sizes_[s]).triangularView<Eigen::Lower>().solveInPlace(own);
     const int inner = c.rows[3] - c.rows[1];
@@ -106,6 +108,7 @@ void BandedMatrix::solve(VectorXd& x) const {
   }
   for (int s = chain_ - 1; s >= 0; --s) {
     const Column& c = factor_[s];
+    if (sizes_[s] == 0) continue;
     auto own = x.segment(start_[s], sizes_[s]);
     const int inner = c.rows[3] - c.rows[1];
     if (inner) {

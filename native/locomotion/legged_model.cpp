@@ -22,6 +22,9 @@ void check(const Tree& tree, const EndEffector& one) {
   if (std::abs(one.axis.norm() - 1) > 1e-6) {
     refuse(place + ": axis", "a unit vector, to 1e-6", one.axis.norm());
   }
+  if (!(one.resistance >= 0 && one.resistance < 1)) {
+    refuse(place + ": resistance", "in [0, 1)", one.resistance);
+  }
   if (!(one.speed > 0)) refuse(place + ": speed", "> 0 [rad/s]", one.speed);
 }
 

@@ -24,6 +24,7 @@ struct EndEffector {
   Vector3d axis = Vector3d::UnitY();     // the wheel turns about it, link frame, unit
   double radius = 0;                     // [m]
   double speed = kNoLimit;               // an actuated wheel's largest [rad/s]
+  double resistance = 0;                 // a passive wheel's rolling resistance over its load
   int leg = 0;                           // those of one leg are not kept apart from each other
 
   static constexpr double kNoLimit = 1e9;

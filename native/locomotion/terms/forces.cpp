@@ -61,23 +61,35 @@ class Friction : public MotionTerm {
   }
 };
 
+// A wheel that turns freely pushes along its rolling direction by its rolling resistance alone
+// ((2.6) has none): against its motion, in proportion to the load.
 class PassiveWheel : public MotionTerm {
  public:
   explicit PassiveWheel(const LeggedModel& model)
       : MotionTerm("passive_wheel", Kind::constraint, kConstraintWeight, "N", model.weight(),
                    1e-3 * model.weight()) {}
 
+  static constexpr double kCrawl = 0.02;  // [m/s] at which rolling resistance is three quarters
+
   void add(const Evaluation& at, RowSink& rows) const override {
     each_contact(at, [&](int i, int j) {
       if (at.model.effectors()[j].kind != EndEffectorKind::passive) return;
       const WheelFrame& wheel = at.wheel(i, j);
+      const GroundFrame& ground = at.ground(i, j);
+      const EndEffector& one = at.model.effectors()[j];
       const Vector3d& f = at.plan().samples[i].f[j];
+      const double speed = one.radius * at.plan().samples[i].spin[j] / kCrawl;
+      const double share = one.resistance * std::tanh(speed);
       MotionRows& r = rows.begin(1, i, j);
-      r.value[0] = f.dot(wheel.t);
-      r.by(at.layout.f(i, j), wheel.t.transpose().eval());
-      if (r.slopes()) r.by(at.layout.yaw(i, j), f.dot(wheel.t_by_yaw));
-      if (!at.ground(i, j).flat) {
-        r.by(at.layout.e(i, j), (f.transpose() * wheel.t_by_e).eval());
+      r.value[0] = f.dot(wheel.t) + share * f.dot(ground.n);
+      if (r.slopes()) {
+        r.by(at.layout.f(i, j), (wheel.t + share * ground.n).transpose().eval());
+        r.by(at.layout.yaw(i, j), f.dot(wheel.t_by_yaw));
+        const double slope = (one.resistance - share * std::tanh(speed)) * one.radius / kCrawl;
+        r.by(at.layout.spin(i, j), slope * f.dot(ground.n));
+        if (!ground.flat) {
+          r.by(at.layout.e(i, j), (f.transpose() * (wheel.t_by_e + share * ground.n_by_e)).eval());
+        }
       }
       rows.equal();
     });

@@ -13,8 +13,8 @@ STANCE = (0, 0.8, -1.6, 0, 0.8, -1.6, 0, -0.8, 1.6, 0, -0.8, 1.6)
 RADIUS = 0.03
 
 
-def solo12(kind="point"):
-    """kind: of all four end effectors."""
+def solo12(kind="point", resistance=0.0):
+    """kind: of all four end effectors; resistance: of passive wheels."""
     model = load_tree(URDF, floating_base=True).model
     names = [link.name for link in model.links]
     stance = model.neutral()
@@ -23,6 +23,8 @@ def solo12(kind="point"):
     wheel = {} if kind == "point" else {"radius": RADIUS, "axis": np.array([0.0, 1.0, 0.0])}
     if kind == "actuated":
         wheel["speed"] = 20.0
+    if kind == "passive":
+        wheel["resistance"] = resistance
     stance[2] += wheel.get("radius", 0.0)
     feet = [
         {"name": foot, "kind": kind, "link": foot, "position": np.zeros(3), "leg": k, **wheel}

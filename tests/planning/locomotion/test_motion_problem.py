@@ -25,7 +25,7 @@ def problem(kind="point", *, end="periodic", ground=None, samples=8, **more):
     task = _engine.MotionTask(
         STEP, contact, 0.05 * height, 0.6, end=end, ground=ground, **{**goals, **more}
     )
-    return _engine.MotionProblem(solo12(kind), task)
+    return _engine.MotionProblem(solo12(kind, resistance=0.02), task)
 
 
 def random_plan(of, rng, up=0.0):
