@@ -1,0 +1,25 @@
+"""Motions of robots with legs, wheels and skates: the robots and the footfall patterns [G 2, 3]."""
+
+from .build import build_robot, with_values
+from .description import DesignParameters, RobotDescription, design_parameters
+from .end_effector import EndEffector
+from .footfall import FootfallPattern, load_footfall, named_gait
+from .legged_robot import LeggedRobot, Mounts
+from .load import load_legged_robot
+from .urdf_writer import write_urdf
+
+__all__ = [
+    "DesignParameters",
+    "EndEffector",
+    "FootfallPattern",
+    "LeggedRobot",
+    "Mounts",
+    "RobotDescription",
+    "build_robot",
+    "design_parameters",
+    "load_footfall",
+    "load_legged_robot",
+    "named_gait",
+    "with_values",
+    "write_urdf",
+]
