@@ -103,7 +103,8 @@ MotionSolution solve_motion(MotionProblem& problem, MotionPlan& plan,
 MotionSolution warm_start(MotionProblem& problem, MotionPlan& plan,
                           const MotionSolverOptions& options, const MotionWatch& watch) {
   const MotionTask wanted = problem.task();
-  const std::vector<std::string> forces = {"newton", "euler", "pushes", "friction", "even_forces"};
+  const std::vector<std::string> forces = {"newton",   "euler",       "pushes",
+                                           "friction", "even_forces", "steady_forces"};
   MotionSolution out;
   bool going = true;
   const auto run = [&](const MotionTask& task, unsigned groups,

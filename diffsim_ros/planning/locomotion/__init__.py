@@ -5,7 +5,7 @@ from .config import LocomotionConfig, LocomotionGoals, is_locomotion, load_locom
 from .description import DesignParameters, RobotDescription, design_parameters
 from .end_effector import EndEffector
 from .footfall import FootfallPattern, load_footfall, named_gait
-from .generator import LocomotionCancelled, generate
+from .generator import engine_model, generate
 from .legged_robot import LeggedRobot, Mounts
 from .load import load_legged_robot
 from .motion import GoalDistance, LocomotionMotion, Violation
@@ -17,7 +17,6 @@ __all__ = [
     "FootfallPattern",
     "GoalDistance",
     "LeggedRobot",
-    "LocomotionCancelled",
     "LocomotionConfig",
     "LocomotionGoals",
     "LocomotionMotion",
@@ -26,6 +25,7 @@ __all__ = [
     "Violation",
     "build_robot",
     "design_parameters",
+    "engine_model",
     "generate",
     "is_locomotion",
     "load_footfall",

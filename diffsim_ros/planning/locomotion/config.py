@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from diffsim_ros.errors import nearest
 from diffsim_ros.fields import Reader
@@ -106,7 +105,8 @@ def load_locomotion(
     """Read a file or mapping (paths relative to `base`); InputError naming file, key and rule."""
     content, place = read_mapping(source, base)
     reader = Reader(place)
-    top = reader.section(schema.PLAN, reader.mapping(content, ""))
+    raw = reader.mapping(content, "")
+    top = reader.section(schema.PLAN, raw)
     own = reader.section(schema.LOCOMOTION, top["locomotion"], "locomotion")
     folder = Path(place) if not isinstance(source, Mapping) else base
     robot = load_legged_robot(own["robot"], base=folder)
@@ -122,7 +122,7 @@ def load_locomotion(
         place, top["name"] or Path(place).stem, robot, footfall, own["duration"],
         own["swing_height"], own["friction"], own["rolling_resistance"], own["apart"], ground,
         goals, search["iterations"], search["attempts"], search["warm_start"], search["seed"],
-        source=content,
+        source=dict(raw),
     )  # fmt: skip
 
 
@@ -145,11 +145,11 @@ def _goals(
         if read["of"] is not None and read["of"] not in names:
             rule = "an end effector of the robot"
             raise reader.error(f"{at}.of", read["of"], rule, nearest(read["of"], names))
-        where = tuple(np.nan if read[axis] is None else read[axis] for axis in "xyz")
-        if all(np.isnan(where)):
+        x, y, z = (math.nan if read[axis] is None else float(read[axis]) for axis in "xyz")
+        if all(map(math.isnan, (x, y, z))):
             raise reader.error(at, one, "at least one of x, y and z")
         effector = -1 if read["of"] is None else names.index(read["of"])
-        places.append(PlaceGoal(sample(read["time"], f"{at}.time"), effector, where))
+        places.append(PlaceGoal(sample(read["time"], f"{at}.time"), effector, (x, y, z)))
     for k, one in enumerate(own["ceilings"]):
         at = f"{key}.ceilings[{k}]"
         read = reader.section(schema.CEILING, one, at)

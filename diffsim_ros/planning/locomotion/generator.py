@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from diffsim_ros import _engine
+from diffsim_ros.rotation import quat_matrix
 
 from .config import LocomotionConfig
 from .legged_robot import LeggedRobot
@@ -20,10 +21,6 @@ SWAY = 0.15
 
 Progress = Callable[[int, int, float], None]
 """Called with the attempt, its iteration and E."""
-
-
-class LocomotionCancelled(Exception):
-    """The search was ended from outside."""
 
 
 def engine_model(robot: LeggedRobot, resistance: float = 0.0) -> Any:
@@ -67,15 +64,15 @@ def generate(
     *,
     start: LocomotionMotion | None = None,
     progress: Progress | None = None,
-    cancelled: Callable[[], bool] = lambda: False,
+    cancel: Any = None,
 ) -> LocomotionMotion:
     """The motion that a plan asks for; its `status` says whether it is found.
 
-    start  a motion of the same robot and footfall pattern to begin with, for changed goals
+    start   a motion of the same robot and footfall pattern to begin with, for changed goals
+    cancel  `_engine.CancelToken`: ends the search with the best so far, whose status says so
     The first attempt begins with the four steps of a warm start from a robot that stands, the
     others with that and joints that sway at random; the best motion is returned: one that holds
     all constraints before one that does not, then by E.
-    Raises LocomotionCancelled.
     """
     began = time.perf_counter()
     problem = _engine.MotionProblem(
@@ -93,17 +90,15 @@ def generate(
         def watch(iteration: int, value: float, attempt: int = attempt) -> bool:
             if progress is not None:
                 progress(attempt, iteration, value)
-            return not cancelled()
+            return cancel is None or not cancel.cancelled
 
         found = problem.solve(plan, options, watch)
-        if found["status"] == "cancelled":
-            raise LocomotionCancelled
         iterations += found["iterations"]
         motion = _motion(config, problem, found, iterations, time.perf_counter() - began)
-        rank = (motion.status == "violated", motion.status != "reached", found["value"])
+        rank = (not motion.holds, motion.status != "reached", found["value"])
         if best is None or rank < best[0]:
             best = rank, found, motion
-        if motion.status == "reached":
+        if motion.status in ("reached", "cancelled"):
             break
     assert best is not None
     return best[2]
@@ -139,8 +134,6 @@ def _swaying(
 
 def engine_plan(motion: LocomotionMotion) -> dict[str, np.ndarray]:
     """A motion as the engine's plan."""
-    from diffsim_ros.rotation import quat_matrix
-
     weight = motion.forces.sum(axis=1)[:, 2].mean()
     return {
         "x": motion.com, "R": np.array([quat_matrix(q) for q in motion.base[:, 3:]]),
@@ -171,7 +164,7 @@ def _motion(
         contact=config.footfall.contact, forces=weight * plan["f"], spins=plan["spin"],
         yaw=plan["yaw"], tilt=plan["tilt"], travel=plan["travel"],
         constraints=tuple(constraints), goals=_distances(config, plan), iterations=iterations,
-        seconds=seconds, values=tuple(found["values"]),
+        seconds=seconds, values=tuple(found["values"]), cancelled=found["status"] == "cancelled",
     )  # fmt: skip
 
 
@@ -179,7 +172,7 @@ def _distances(config: LocomotionConfig, plan: Mapping) -> tuple[GoalDistance, .
     goals, found = config.goals, []
     near, turn = goals.tolerance, goals.turn_tolerance
 
-    def add(name: str, distance: float, tolerance: float, unit: str) -> None:
+    def add(name: str, distance: Any, tolerance: float, unit: str) -> None:
         found.append(GoalDistance(name, float(abs(distance)), tolerance, unit))
 
     if config.periodic:
@@ -201,5 +194,5 @@ def _distances(config: LocomotionConfig, plan: Mapping) -> tuple[GoalDistance, .
         of = "centre_of_mass" if goal.effector < 0 else config.footfall.names[goal.effector]
         away = np.nan_to_num(at - np.array(goal.place))
         name = f"{of} at {goal.sample * config.step:.3g} s"
-        add(name, float(np.linalg.norm(away)), near, "m")
+        add(name, np.linalg.norm(away), near, "m")
     return tuple(found)

@@ -66,7 +66,7 @@ class LocomotionMotion:
                 about them [rad/s], 0: a foot;  yaw, tilt (T, m) [rad] of wheels
     travel      (4,): shift [m] and turn [rad] of a period
     constraints, goals  what the motion fulfils
-    status      reached, goals_missed or violated
+    status      reached, goals_missed, violated or cancelled
     """
 
     name: str
@@ -89,11 +89,19 @@ class LocomotionMotion:
     iterations: int = 0
     seconds: float = 0.0
     values: tuple[float, ...] = ()
+    cancelled: bool = False
+
+    @property
+    def holds(self) -> bool:
+        """Whether all constraints hold."""
+        return all(one.holds for one in self.constraints)
 
     @property
     def status(self) -> str:
-        """reached, goals_missed, or violated: a constraint does not hold."""
-        if not all(one.holds for one in self.constraints):
+        """reached, goals_missed, cancelled, or violated: a constraint does not hold."""
+        if self.cancelled:
+            return "cancelled"
+        if not self.holds:
             return "violated"
         return "reached" if all(one.reached for one in self.goals) else "goals_missed"
 
@@ -147,7 +155,7 @@ class LocomotionMotion:
             "joints": self.joints, "end_effectors": self.end_effectors,
             "constraints": [asdict(one) for one in self.constraints],
             "goals": [asdict(one) for one in self.goals],
-            "iterations": self.iterations, "seconds": self.seconds,
+            "iterations": self.iterations, "seconds": self.seconds, "cancelled": self.cancelled,
         }  # fmt: skip
         arrays = {name: getattr(self, name) for name in _SHAPED}
         np.savez_compressed(path, report=np.array(json.dumps(report)), **arrays)
@@ -170,12 +178,12 @@ class LocomotionMotion:
         sizes = {
             "T": len(read["com"]), "n": len(report["joints"]), "m": len(report["end_effectors"])
         }  # fmt: skip
-        arrays = {
+        arrays: dict[str, Any] = {
             name: numbers(path, read, name, tuple(sizes.get(str(s), s) for s in shape))
             for name, shape in _SHAPED.items()
         }
-        contact = arrays.pop("contact") != 0
-        return LocomotionMotion(contact=contact, **report, **arrays)
+        arrays["contact"] = arrays["contact"] != 0
+        return LocomotionMotion(**report, **arrays)
 
 
 _SHAPED: Mapping[str, tuple[Any, ...]] = {

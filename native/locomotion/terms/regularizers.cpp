@@ -47,6 +47,16 @@ class Smooth : public MotionTerm {
       for (int k = 0; k < 3; ++k) at.by_rotation(r, at.layout.R(seen[k].i), seen[k], J[k], R[k]);
     }
     rows.equal();
+    constexpr double kFactors[3] = {1, -2, 1};
+    const double length = per / at.model.height();
+    MotionRows& moved = rows.begin(3, seen[1].i);
+    for (int k = 0; k < 3; ++k) {
+      const Vector3d x = at.point(at.plan().samples[seen[k].i].q.head<3>(), seen[k]);
+      moved.value.head<3>() += length * kFactors[k] * x;
+      at.by_point(moved, at.layout.q(seen[k].i), seen[k],
+                  Matrix3d(length * kFactors[k] * Matrix3d::Identity()), x);
+    }
+    rows.equal();
   }
 };
 
@@ -94,12 +104,38 @@ class EvenForces : public MotionTerm {
   }
 };
 
+// Loads do not jump while an end effector stays in contact.
+class SteadyForces : public MotionTerm {
+ public:
+  explicit SteadyForces(const LeggedModel& model)
+      : MotionTerm("steady_forces", Kind::regularizer, kRegularizerWeight, "N", model.weight()) {}
+
+  void add(const Evaluation& at, RowSink& rows) const override {
+    for (int s = 0; s < at.intervals(); ++s) {
+      const Seen seen[2] = {at.seen(s), at.seen(s + 1)};
+      for (int j = 0; j < at.model.effector_count(); ++j) {
+        if (!at.touches(seen[0].i, j) || !at.touches(seen[1].i, j)) continue;
+        MotionRows& r = rows.begin(3, seen[0].i, j);
+        for (const int k : {0, 1}) {
+          const double sign = k ? 1 : -1;
+          const Vector3d f = at.direction(at.plan().samples[seen[k].i].f[j], seen[k]);
+          r.value.head<3>() += sign * f;
+          at.by_direction(r, at.layout.f(seen[k].i, j), seen[k],
+                          Matrix3d(sign * Matrix3d::Identity()), f);
+        }
+        rows.equal();
+      }
+    }
+  }
+};
+
 }  // namespace
 
 void add_regularizers(const LeggedModel& model, MotionTerms& terms) {
   terms.push_back(std::make_unique<Smooth>(model));
   terms.push_back(std::make_unique<Posture>(model));
   terms.push_back(std::make_unique<EvenForces>(model));
+  terms.push_back(std::make_unique<SteadyForces>(model));
 }
 
 }  // namespace diffsim

@@ -3,15 +3,16 @@
 import numpy as np
 import pytest
 
-_engine = pytest.importorskip("diffsim_ros._engine", reason="the engine is not built")
+pytest.importorskip("diffsim_ros._engine", reason="the engine is not built")
 
+from diffsim_ros import _engine
 from tests.planning.locomotion.quadruped import FEET, footfall, solo12
 
 STEP = 0.05
 TERMS = (
     "newton euler pushes friction passive_wheel rolling height apart centre_of_mass orientation "
     "wheel_axis contact_point welded_wheel joint_range joint_speed wheel_speed rest begin travel "
-    "turn body_height places ceiling smooth posture even_forces"
+    "turn body_height places ceiling smooth posture even_forces steady_forces"
 ).split()
 
 
