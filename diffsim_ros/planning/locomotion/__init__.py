@@ -6,7 +6,8 @@ from .end_effector import EndEffector
 from .footfall import FootfallPattern, load_footfall, named_gait
 from .legged_robot import LeggedRobot, Mounts
 from .load import load_legged_robot
-from .urdf_writer import write_urdf
+from .random_robots import gaits_of, random_robot
+from .urdf_writer import urdf_text, write_urdf
 
 __all__ = [
     "DesignParameters",
@@ -17,9 +18,12 @@ __all__ = [
     "RobotDescription",
     "build_robot",
     "design_parameters",
+    "gaits_of",
     "load_footfall",
     "load_legged_robot",
     "named_gait",
+    "random_robot",
+    "urdf_text",
     "with_values",
     "write_urdf",
 ]

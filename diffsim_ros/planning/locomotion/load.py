@@ -186,8 +186,6 @@ def _from_file(reader: Reader, given: dict, folder: str | Path | None) -> Legged
         if joint is not None and entry["kind"] not in SPINNING:
             rule = f"a wheel that spins: {' or '.join(SPINNING)}"
             raise reader.error(f"{key}.kind", entry["kind"], rule, "give its `link`")
-        if joint is None and entry["kind"] == "actuated":
-            raise reader.error(f"{key}.joint", None, "the joint that turns an actuated wheel")
     held = {entry["joint"]: 0.0 for entry in entries.values() if entry["joint"] is not None}
     for name, value in top["held"].items():
         number: Any = reader.value(schema.JOINT["stance"], value, f"held.{name}")

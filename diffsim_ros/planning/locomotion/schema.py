@@ -21,7 +21,7 @@ FILE: Section = {
 FILE_END: Section = {
     "kind": Field("choice", "what it is", default=REQUIRED, choices=KINDS),
     "joint": Field("name", "of a wheel that spins on the robot: its joint; axis and place are its"),
-    "link": Field("text", "of the others: link that carries it"),
+    "link": Field("text", "of the others, and of a wheel that the file does not have: its carrier"),
     "at": Field(
         "vector3", "the point, or the wheel's centre, in the link's frame", "m", [0.0, 0.0, 0.0]
     ),

@@ -12,10 +12,12 @@ from diffsim_ros.planning.locomotion import (
     build_robot,
     design_parameters,
     load_legged_robot,
+    urdf_text,
     with_values,
     write_urdf,
 )
 from diffsim_ros.planning.locomotion import schema as keys
+from diffsim_ros.planning.locomotion.random_robots import clearance, stability_margin
 from diffsim_ros.robots.kinematics import link_pose
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -47,6 +49,8 @@ def test_every_robot_stands_with_its_centre_of_mass_over_its_feet(path):
     hull = ConvexHull(points[:, :2])
     inside = hull.equations[:, :2] @ centre[:2] + hull.equations[:, 2]
     assert inside.max() < -0.01 and centre[2] > 0.03
+    assert stability_margin(robot) == pytest.approx(-inside.max())
+    assert clearance(robot) > 0.02
     _, axes = robot.effector_places(robot.stance, base)
     assert np.abs(axes[:, 2]).max() < 0.75
 
@@ -97,6 +101,33 @@ def test_a_description_written_as_a_urdf_reads_back_equal(name, tmp_path):
     assert set(back.robot.frames) == set(robot.robot.frames)
     with pytest.raises(InputError, match="description with legs"):
         write_urdf(back, tmp_path / "again.urdf")
+
+
+@pytest.mark.parametrize("name", ["skatebot", "creature3", "brainbot"])
+def test_mujoco_reads_the_same_robot_from_the_urdf(name, tmp_path):
+    mujoco = pytest.importorskip("mujoco")
+    robot = load_legged_robot(FOLDER / f"{name}.yaml")
+    (tmp_path / "robot.urdf").write_text(urdf_text(robot, floating=True))
+    model = mujoco.MjModel.from_xml_path(str(tmp_path / "robot.urdf"))
+    wheels = [effector for effector in robot.end_effectors if effector.joint]
+    assert model.nq == 7 + len(robot.stance) + len(wheels)
+    data = mujoco.MjData(model)
+    q = robot.stance + np.random.default_rng(1).uniform(-0.4, 0.4, len(robot.stance))
+    base = robot.standing_base()
+    data.qpos[:3] = base[:3, 3]
+    for joint, value in zip(robot.joint_names, q, strict=True):
+        data.joint(joint).qpos = value
+    for effector in wheels:
+        data.joint(effector.joint).qpos = 0.7
+    mujoco.mj_forward(model, data)
+    assert model.body_mass.sum() == pytest.approx(robot.mass)
+    centre = (model.body_mass @ data.xipos) / robot.mass
+    np.testing.assert_allclose(centre, robot.centre_of_mass(q, base), atol=1e-9)
+    centres, axes = robot.effector_places(q, base)
+    for effector, place, axis in zip(robot.end_effectors, centres, axes, strict=True):
+        if effector.joint:
+            np.testing.assert_allclose(data.joint(effector.joint).xanchor, place, atol=1e-9)
+            np.testing.assert_allclose(data.joint(effector.joint).xaxis, axis, atol=1e-9)
 
 
 def test_mirrored_legs_move_as_mirror_images():
