@@ -8,8 +8,9 @@ from diffsim_ros.viz.legged_robot import footfall_picture, standing_picture
 def test_a_wheel_is_a_circle_about_its_axis_and_the_polygon_is_the_hull():
     axis = np.array([0.0, 0.6, 0.8])
     points = np.array([[0.0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0.5, 0.5, 0]])
+    centres = points + np.array([0, 0, 0.2])
     figure = standing_picture(
-        "robot", segments=np.array([[[0.0, 0, 1], [1, 1, 0.2]]]), centres=points + np.array([0, 0, 0.2]),
+        "robot", segments=np.array([[[0.0, 0, 1], [1, 1, 0.2]]]), centres=centres,
         wheel_axes=np.tile(axis, (5, 1)), radii=np.array([0.2, 0, 0, 0, 0]), points=points,
         centre_of_mass=np.array([0.5, 0.5, 0.6]), names="abcde",
     )  # fmt: skip
