@@ -9,7 +9,8 @@ from .generator import engine_model, generate
 from .legged_robot import LeggedRobot, Mounts
 from .load import load_legged_robot
 from .motion import GoalDistance, LocomotionMotion, Violation
-from .urdf_writer import write_urdf
+from .random_robots import gaits_of, random_robot
+from .urdf_writer import urdf_text, write_urdf
 
 __all__ = [
     "DesignParameters",
@@ -26,12 +27,15 @@ __all__ = [
     "build_robot",
     "design_parameters",
     "engine_model",
+    "gaits_of",
     "generate",
     "is_locomotion",
     "load_footfall",
     "load_legged_robot",
     "load_locomotion",
     "named_gait",
+    "random_robot",
+    "urdf_text",
     "with_values",
     "write_urdf",
 ]

@@ -15,16 +15,30 @@ from .end_effector import SPINNING, EndEffector
 from .legged_robot import LeggedRobot
 
 BASE = "base"
+UP = np.array([0.0, 0.0, 1.0])
 
 
 @dataclass(frozen=True, eq=False)
 class LinkShape:
-    """A shape for pictures and for simulators: a box of edges (3,), or a cylinder about z with
-    (radius, length), or a ball with (radius,) [m]; pose (4, 4) in the link's frame."""
+    """A shape for pictures and for simulators, about a centre (3,) in the link's frame.
+
+    kind  box, with edges (3,), cylinder, with radius and length, or ball, with its radius [m]
+    axis  unit direction (3,) of the shape's z;  None: the shape is not turned
+    """
 
     kind: str
     size: tuple[float, ...]
-    pose: np.ndarray
+    centre: np.ndarray
+    axis: np.ndarray | None = None
+
+    @property
+    def pose(self) -> np.ndarray:
+        """(4, 4) in the link's frame."""
+        pose = np.eye(4)
+        pose[:3, 3] = self.centre
+        if self.axis is not None:
+            pose[:3, :3] = _along(self.axis)
+        return pose
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,12 +82,11 @@ def parts_of(
     description: RobotDescription,
 ) -> tuple[list[BuiltLink], tuple[EndEffector, ...], list[float]]:
     """Links, parents first, end effectors, and angles of the standing pose [rad]."""
-    body = description.body
-    pose = _pose(np.eye(3), body.centre)
-    box = Inertial(body.mass, body.centre, _box_inertia(body.mass, body.size))
-    base = BuiltLink(
-        BASE, "", np.zeros(3), box, (LinkShape("box", tuple(body.size.tolist()), pose),)
-    )
+    body, size = description.body, tuple(description.body.size.tolist())
+    square = body.size**2
+    inertia = np.diag(body.mass / 12.0 * (square.sum() - square))
+    box = Inertial(body.mass, body.centre, inertia)
+    base = BuiltLink(BASE, "", np.zeros(3), box, (LinkShape("box", size, body.centre),))
     parts, effectors, stance = [base], [], []
     for leg in description.separated().legs:
         made = _leg_parts(leg)
@@ -136,13 +149,13 @@ def _motor(joint: LegJoint) -> Inertial:
 
 def _link(joint: LegJoint, way: np.ndarray) -> tuple[Inertial, LinkShape]:
     """A link from its joint to where it carries the next one, way (3,) [m]."""
-    length, thick = float(np.linalg.norm(way)), joint.thickness
-    size = np.array([thick, thick, length + thick])
-    mass = joint.density * float(np.prod(size)) if joint.mass is None else joint.mass
-    turn = _along(way / length) if length > 0.0 else np.eye(3)
-    inertia = turn @ _box_inertia(mass, size) @ turn.T
-    pose = _pose(turn, way / 2.0)
-    return Inertial(mass, way / 2.0, inertia), LinkShape("box", tuple(size.tolist()), pose)
+    length, thick = math.sqrt(float(way @ way)), joint.thickness
+    size = (thick, thick, length + thick)
+    mass = joint.density * math.prod(size) if joint.mass is None else joint.mass
+    axis = way / length if length > 0.0 else UP
+    across = mass / 12.0 * (size[1] ** 2 + size[2] ** 2)
+    inertia = _about(axis, across, mass / 12.0 * 2.0 * thick**2)
+    return Inertial(mass, way / 2.0, inertia), LinkShape("box", size, way / 2.0, axis)
 
 
 def _end_solid(end: LegEnd) -> tuple[Inertial, LinkShape]:
@@ -150,26 +163,21 @@ def _end_solid(end: LegEnd) -> tuple[Inertial, LinkShape]:
     m, r, w = end.mass, end.radius, end.width
     if end.axis is None:
         moment = 0.4 * m * (w / 2.0) ** 2
-        return Inertial(m, np.zeros(3), moment * np.eye(3)), LinkShape(
-            "ball", (w / 2.0,), np.eye(4)
-        )
-    turn = _along(end.axis)
+        ball = LinkShape("ball", (w / 2.0,), np.zeros(3))
+        return Inertial(m, np.zeros(3), moment * np.eye(3)), ball
+    disc = LinkShape("cylinder", (r, w), np.zeros(3), end.axis)
     if end.kind == "skate":  # a short piece of the blade about its lowest point
-        down = end.axis * end.axis[2] - np.array([0.0, 0.0, 1.0])
+        down = end.axis * end.axis[2] - UP
         at = r * down / np.linalg.norm(down)
         moment = m * (3.0 * w) ** 2 / 6.0
-        solid = LinkShape("cylinder", (r, w), _pose(turn, np.zeros(3)))
-        return Inertial(m, at, moment * np.eye(3)), solid
+        return Inertial(m, at, moment * np.eye(3)), disc
     across = m * (3.0 * r * r + w * w) / 12.0
-    inertia = turn @ np.diag([across, across, m * r * r / 2.0]) @ turn.T
-    return Inertial(m, np.zeros(3), inertia), LinkShape(
-        "cylinder", (r, w), _pose(turn, np.zeros(3))
-    )
+    return Inertial(m, np.zeros(3), _about(end.axis, across, m * r * r / 2.0)), disc
 
 
-def _box_inertia(mass: float, size: np.ndarray) -> np.ndarray:
-    square = np.asarray(size) ** 2
-    return np.diag(mass / 12.0 * (square.sum() - square))
+def _about(axis: np.ndarray, across: float, along: float) -> np.ndarray:
+    """Inertia (3, 3) of a body that is symmetric about a unit axis, of its two moments."""
+    return across * np.eye(3) + (along - across) * np.outer(axis, axis)
 
 
 def _along(axis: np.ndarray) -> np.ndarray:
@@ -180,19 +188,14 @@ def _along(axis: np.ndarray) -> np.ndarray:
     return np.stack([x, np.cross(axis, x), axis], axis=1)
 
 
-def _pose(turn: np.ndarray, at: np.ndarray) -> np.ndarray:
-    pose = np.eye(4)
-    pose[:3, :3], pose[:3, 3] = turn, at
-    return pose
-
-
 def _tree(description: RobotDescription, parts: list[BuiltLink]) -> Robot:
     frames = {BASE: Frame(-1, np.eye(4))}
     joints: list[Joint] = []
     inertials: list[Inertial] = [parts[0].inertial]  # of the base, then of joints' bodies
     for part in parts[1:]:
         above = frames[part.parent]
-        at = _pose(np.eye(3), part.at)
+        at = np.eye(4)
+        at[:3, 3] = part.at
         if part.joint is None:
             pose = above.pose @ at
             frames[part.link] = Frame(above.carrier, pose, part.parent)

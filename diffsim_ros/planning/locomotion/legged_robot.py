@@ -181,6 +181,23 @@ class LeggedRobot:
         )
         return np.asarray(total) / self.mass
 
+    def outline(self, q: np.ndarray, base: np.ndarray) -> dict[str, Any]:
+        """One pose, q (n,) and base (4, 4), as `viz.legged_robot.draw_robot` takes it."""
+        poses, mounts = self.link_poses(q, base), self.mounts()
+        centres, axes = self.effector_places(q, base)
+        places = [pose[:3, 3] for pose in poses]
+        lines = [
+            (places[joint.parent + 1], place)
+            for joint, place in zip(self.robot.joints, places[1:], strict=True)
+        ]
+        lines += [(places[k - 1], centre) for k, centre in zip(mounts.links, centres, strict=True)]
+        return {
+            "segments": np.array(lines), "centres": centres, "wheel_axes": axes,
+            "radii": mounts.radii, "points": self.contact_points(q, base),
+            "centre_of_mass": self.centre_of_mass(q, base),
+            "names": [effector.name for effector in self.end_effectors],
+        }  # fmt: skip
+
     def standing_base(self) -> np.ndarray:
         """(4, 4) pose of the base in the standing pose; see `standing_pose`."""
         position, quaternion = self.standing_pose()

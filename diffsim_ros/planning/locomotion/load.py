@@ -18,7 +18,7 @@ from diffsim_ros.robots.mjcf import load_mjcf
 from diffsim_ros.robots.mjcf_tree import robot_of_mjcf
 from diffsim_ros.robots.robot import Joint, Robot
 from diffsim_ros.robots.urdf import load_robot, tree_of
-from diffsim_ros.yaml_file import read_mapping
+from diffsim_ros.yaml_file import read_mapping, read_yaml
 
 from . import schema
 from .build import build_robot
@@ -31,6 +31,9 @@ DIRECTIONS = {
     for k, axis in enumerate("xyz")
     for sign in ("", "-")
 }
+
+DEEPEST = 8
+"""Most robots that are like one another in a row."""
 
 
 def load_legged_robot(
@@ -45,15 +48,48 @@ def load_legged_robot(
     """
     content, place = read_mapping(source, base)
     reader = Reader(place if place != "scene" else "robot")
-    given = reader.mapping(content, "")
+    folder = base if isinstance(source, Mapping) else Path(place)
+    given = _whole(reader, reader.mapping(content, ""), folder)
     if "urdf" in given or "mjcf" in given:
-        robot = _from_file(reader, given, base if isinstance(source, Mapping) else Path(place))
+        robot = _from_file(reader, given)
     else:
         robot = build_robot(_description(reader, given))
         _check_stance(reader, robot)
     if standing:
         robot.standing_pose()
     return robot
+
+
+def _inside(folder: str | Path | None, path: str) -> Path:
+    """A path of a file, relative to its folder, or to the file that names it."""
+    if folder is None or Path(path).is_absolute():
+        return Path(path)
+    folder = Path(folder)
+    return (folder if folder.is_dir() else folder.parent) / path
+
+
+def _whole(reader: Reader, given: dict, folder: str | Path | None, level: int = 0) -> dict:
+    """What a file says, and of the robot that it is `like` what it does not say itself."""
+    for key in ("urdf", "mjcf"):
+        if isinstance(given.get(key), str):
+            given[key] = str(_inside(folder, given[key]))
+    if "like" not in given:
+        return given
+    like: Any = reader.value(schema.LIKE, given.pop("like"), "like")
+    if level == DEEPEST:
+        raise reader.error("like", like, f"at most {DEEPEST} robots that are like one another")
+    path = _inside(folder, like)
+    other = reader.mapping(read_yaml(path), f"like: {path}")
+    return _over(_whole(reader, other, path, level + 1), given)
+
+
+def _over(below: Mapping, above: Mapping) -> dict:
+    """Mappings one over the other, level by level."""
+    merged = dict(below)
+    for key, value in above.items():
+        both = isinstance(value, Mapping) and isinstance(merged.get(key), Mapping)
+        merged[key] = _over(merged[key], value) if both else value
+    return merged
 
 
 def _axis(reader: Reader, given: object, key: str) -> np.ndarray:
@@ -163,14 +199,11 @@ def _wheel_axis(reader: Reader, own: dict, key: str, default: str) -> np.ndarray
 # Of a URDF or MJCF
 
 
-def _from_file(reader: Reader, given: dict, folder: str | Path | None) -> LeggedRobot:
+def _from_file(reader: Reader, given: dict) -> LeggedRobot:
     top = reader.section(schema.FILE, given)
     if (top["urdf"] is None) == (top["mjcf"] is None):
         raise reader.error("urdf", given, "`urdf` or `mjcf`", "give exactly one")
     path = Path(top["urdf"] or top["mjcf"])
-    if folder is not None and not path.is_absolute():
-        folder = Path(folder)
-        path = (folder if folder.is_dir() else folder.parent) / path
     entries = {
         _name(reader, name, "end_effectors"): reader.section(
             schema.FILE_END, entry, f"end_effectors.{name}"
@@ -186,8 +219,6 @@ def _from_file(reader: Reader, given: dict, folder: str | Path | None) -> Legged
         if joint is not None and entry["kind"] not in SPINNING:
             rule = f"a wheel that spins: {' or '.join(SPINNING)}"
             raise reader.error(f"{key}.kind", entry["kind"], rule, "give its `link`")
-        if joint is None and entry["kind"] == "actuated":
-            raise reader.error(f"{key}.joint", None, "the joint that turns an actuated wheel")
     held = {entry["joint"]: 0.0 for entry in entries.values() if entry["joint"] is not None}
     for name, value in top["held"].items():
         number: Any = reader.value(schema.JOINT["stance"], value, f"held.{name}")

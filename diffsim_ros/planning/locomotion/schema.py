@@ -9,7 +9,9 @@ from .end_effector import KINDS
 
 AXIS = "x, y, z, -x, -y, -z, or three numbers, in the zero position"
 PER_JOINT = "a number for all, a list in the order of the joints, or {joint: number}"
+LIKE = Field("text", "ROBOT.yaml (relative to this file) whose keys this one's are laid over")
 FILE: Section = {
+    "like": LIKE,
     "name": Field("name", "of the robot; absent: the file's"),
     "urdf": Field("text", "URDF (relative to this file); meshes are not searched"),
     "mjcf": Field("text", "or: MJCF (relative to this file)"),
@@ -21,7 +23,7 @@ FILE: Section = {
 FILE_END: Section = {
     "kind": Field("choice", "what it is", default=REQUIRED, choices=KINDS),
     "joint": Field("name", "of a wheel that spins on the robot: its joint; axis and place are its"),
-    "link": Field("text", "of the others: link that carries it"),
+    "link": Field("text", "of the others, and of a wheel that the file does not have: its carrier"),
     "at": Field(
         "vector3", "the point, or the wheel's centre, in the link's frame", "m", [0.0, 0.0, 0.0]
     ),
@@ -37,6 +39,7 @@ FILE_END: Section = {
     "leg": Field("name", "leg that it belongs to; absent: one of its own"),
 }  # fmt: skip
 DESCRIBED: Section = {
+    "like": LIKE,
     "name": Field("name", "of the robot; absent: this file's"),
     "body": Field("mapping", "the body", default=REQUIRED),
     "joint": Field("mapping", "what joints have whose own entry does not say", default={}),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -15,28 +16,51 @@ from .build import BuiltLink, parts_of
 from .legged_robot import LeggedRobot
 
 
-def write_urdf(robot: LeggedRobot, path: str | Path, *, overwrite: bool = False) -> Path:
-    """Write a described robot as a URDF, and beside it NAME.yaml with end effectors and stance.
+def urdf_text(robot: LeggedRobot, *, floating: bool = False) -> str:
+    """A described robot as a URDF: wheels are links on joints of their own, with shapes.
 
-    Wheels are links on joints of their own there, with shapes for simulators.  `load_legged_robot`
-    of the YAML reads the same robot back.  Returns the YAML's path.  InputError: a robot that was
-    read from a URDF or MJCF, a file that exists already (unless `overwrite`).
+    floating  adds a link `world` with a floating joint to the base, for simulators that would fix
+              the base to their world (MuJoCo)
+    InputError: a robot that was read from a URDF or MJCF.
     """
-    path = Path(path)
     if robot.description is None:
         rule = "a robot of a description with legs"
         raise InputError(robot.robot.place, "URDF", robot.name, rule, "copy its own file")
-    parts, effectors, stance = parts_of(robot.description)
+    parts, _, _ = parts_of(robot.description)
     root = ElementTree.Element("robot", name=robot.name)
+    if floating:
+        ElementTree.SubElement(root, "link", name="world")
     for part in parts:
         _write_link(root, part)
+    if floating:
+        joint = ElementTree.SubElement(root, "joint", name="world_to_base", type="floating")
+        ElementTree.SubElement(joint, "parent", link="world")
+        ElementTree.SubElement(joint, "child", link=parts[0].link)
     for part in parts[1:]:
         _write_joint(root, part)
     ElementTree.indent(root)
-    write_text(path, ElementTree.tostring(root, encoding="unicode") + "\n", overwrite=overwrite)
-    by_name = {}
-    for effector in effectors:
-        entry = {"kind": effector.kind, "leg": effector.leg, "radius": float(effector.radius)}
+    return ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def write_urdf(robot: LeggedRobot, path: str | Path, *, overwrite: bool = False) -> Path:
+    """Write `urdf_text` of a described robot, and beside it NAME.yaml with end effectors and
+    stance, of which `load_legged_robot` reads the same robot.
+
+    Returns the YAML's path.  InputError: as of `urdf_text`, and a file that exists already (unless
+    `overwrite`).
+    """
+    path, companion = Path(path), Path(path).with_suffix(".yaml")
+    write_text(path, urdf_text(robot), overwrite=overwrite)
+    write_yaml(companion, _companion(robot, path.name), overwrite=overwrite)
+    return companion
+
+
+def _companion(robot: LeggedRobot, urdf: str) -> dict[str, Any]:
+    by_name: dict[str, Any] = {}
+    for effector in robot.end_effectors:
+        entry: dict[str, Any] = {
+            "kind": effector.kind, "leg": effector.leg, "radius": float(effector.radius)
+        }  # fmt: skip
         if effector.joint:
             entry["joint"] = effector.joint
         else:
@@ -46,11 +70,8 @@ def write_urdf(robot: LeggedRobot, path: str | Path, *, overwrite: bool = False)
         if math.isfinite(effector.speed):
             entry["speed"] = float(effector.speed)
         by_name[effector.name] = entry
-    content = {"name": robot.name, "urdf": path.name, "end_effectors": by_name}
-    content["stance"] = dict(zip(robot.joint_names, map(float, stance), strict=True))
-    companion = path.with_suffix(".yaml")
-    write_yaml(companion, content, overwrite=overwrite)
-    return companion
+    stance = dict(zip(robot.joint_names, robot.stance.tolist(), strict=True))
+    return {"name": robot.name, "urdf": urdf, "end_effectors": by_name, "stance": stance}
 
 
 def _placed(at: np.ndarray) -> np.ndarray:

@@ -12,10 +12,12 @@ from diffsim_ros.planning.locomotion import (
     build_robot,
     design_parameters,
     load_legged_robot,
+    urdf_text,
     with_values,
     write_urdf,
 )
 from diffsim_ros.planning.locomotion import schema as keys
+from diffsim_ros.planning.locomotion.random_robots import clearance, stability_margin
 from diffsim_ros.robots.kinematics import link_pose
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -47,6 +49,8 @@ def test_every_robot_stands_with_its_centre_of_mass_over_its_feet(path):
     hull = ConvexHull(points[:, :2])
     inside = hull.equations[:, :2] @ centre[:2] + hull.equations[:, 2]
     assert inside.max() < -0.01 and centre[2] > 0.03
+    assert stability_margin(robot) == pytest.approx(-inside.max())
+    assert clearance(robot) > 0.02
     _, axes = robot.effector_places(robot.stance, base)
     assert np.abs(axes[:, 2]).max() < 0.75
 
@@ -97,6 +101,33 @@ def test_a_description_written_as_a_urdf_reads_back_equal(name, tmp_path):
     assert set(back.robot.frames) == set(robot.robot.frames)
     with pytest.raises(InputError, match="description with legs"):
         write_urdf(back, tmp_path / "again.urdf")
+
+
+@pytest.mark.parametrize("name", ["skatebot", "creature3", "brainbot"])
+def test_mujoco_reads_the_same_robot_from_the_urdf(name, tmp_path):
+    mujoco = pytest.importorskip("mujoco")
+    robot = load_legged_robot(FOLDER / f"{name}.yaml")
+    (tmp_path / "robot.urdf").write_text(urdf_text(robot, floating=True))
+    model = mujoco.MjModel.from_xml_path(str(tmp_path / "robot.urdf"))
+    wheels = [effector for effector in robot.end_effectors if effector.joint]
+    assert model.nq == 7 + len(robot.stance) + len(wheels)
+    data = mujoco.MjData(model)
+    q = robot.stance + np.random.default_rng(1).uniform(-0.4, 0.4, len(robot.stance))
+    base = robot.standing_base()
+    data.qpos[:3] = base[:3, 3]
+    for joint, value in zip(robot.joint_names, q, strict=True):
+        data.joint(joint).qpos = value
+    for effector in wheels:
+        data.joint(effector.joint).qpos = 0.7
+    mujoco.mj_forward(model, data)
+    assert model.body_mass.sum() == pytest.approx(robot.mass)
+    centre = (model.body_mass @ data.xipos) / robot.mass
+    np.testing.assert_allclose(centre, robot.centre_of_mass(q, base), atol=1e-9)
+    centres, axes = robot.effector_places(q, base)
+    for effector, place, axis in zip(robot.end_effectors, centres, axes, strict=True):
+        if effector.joint:
+            np.testing.assert_allclose(data.joint(effector.joint).xanchor, place, atol=1e-9)
+            np.testing.assert_allclose(data.joint(effector.joint).xaxis, axis, atol=1e-9)
 
 
 def test_mirrored_legs_move_as_mirror_images():
@@ -159,6 +190,50 @@ def test_axes_turn_by_tilt_and_steer():
     np.testing.assert_allclose(axis, want, atol=1e-12)
 
 
+def test_masses_are_those_of_box_links_motors_and_discs():
+    """By hand: a body, one hinge with its motor, a link of 0.1 m and 2 cm, a disc."""
+    joint = {"at": [0.1, 0.0, 0.0], "axis": "y", "motor_mass": 0.2, "motor_size": 0.06,
+             "density": 1000, "thickness": 0.02}  # fmt: skip
+    wheel = {"kind": "passive", "at": [0, 0, -0.1], "radius": 0.05, "width": 0.02, "mass": 0.3}
+    robot = load_legged_robot(
+        {"body": {"size": [0.2, 0.1, 0.1], "mass": 1.2},
+         "legs": {"leg": {"joints": {"hip": joint}, "end_effectors": {"wheel": wheel}}}},
+        standing=False,
+    )  # fmt: skip
+    base, leg = robot.robot.base_inertial, robot.robot.joints[0].inertial
+    assert base.mass == pytest.approx(1.4) and leg.mass == pytest.approx(0.048 + 0.3)
+    np.testing.assert_allclose(base.centre, [0.02 / 1.4, 0, 0], atol=1e-15)
+    apart = 1.2 * 0.2 / 1.4 * 0.01  # reduced mass times the square of 0.1 m
+    box, cube = 1.2 / 12 * np.array([0.02, 0.05, 0.05]), 0.2 * 0.0036 / 6
+    np.testing.assert_allclose(np.diag(base.inertia), box + cube + [0, apart, apart], rtol=1e-12)
+    np.testing.assert_allclose(leg.centre, [0, 0, -(0.048 * 0.05 + 0.03) / 0.348], atol=1e-15)
+    apart = 0.048 * 0.3 / 0.348 * 0.05**2
+    link = 0.048 / 12 * np.array([0.0148, 0.0148, 0.0008])
+    disc = 0.3 * np.array([(0.0075 + 0.0004) / 12, 0.00125, (0.0075 + 0.0004) / 12])
+    np.testing.assert_allclose(np.diag(leg.inertia), link + disc + [apart, apart, 0], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "steers"),
+    [("swizzlebot", True), ("swizzlebot_2", True), ("swizzlebot_3", False), ("swizzlebot_4", True),
+     ("swizzlebot_5", True), ("brainbot", True), ("skatebot", True), ("dinobot", True)],
+)  # fmt: skip
+def test_legs_on_passive_wheels_can_steer_them_while_they_move_sideways(name, steers):
+    """What a swizzle needs; axes forward, sideways, sideways do not steer [G 3.6.2]."""
+    robot = load_legged_robot(FOLDER / f"{name}.yaml")
+    base, n, h = robot.standing_base(), len(robot.stance), 1e-6
+    for effector in range(len(robot.end_effectors)):
+        slopes = []
+        for step in h * np.eye(n):
+            found = []
+            for q in (robot.stance + step, robot.stance - step):
+                place, axis = (part[effector] for part in robot.effector_places(q, base))
+                found.append([place[1] / 0.1, np.arctan2(-axis[0], axis[1])])
+            slopes.append((np.array(found[0]) - found[1]) / (2 * h))
+        values = np.linalg.svd(np.array(slopes).T, compute_uv=False)
+        assert (values[1] > 0.3) == steers, values
+
+
 def change(name, path, value):
     content = described(name)
     at = content
@@ -197,6 +272,15 @@ WHEEL = ("legs", "leg", "end_effectors", "wheel")
 def test_descriptions_are_refused_by_name(path, value, said):
     with pytest.raises(InputError, match=said):
         load_legged_robot(change("agilebot", path, value))
+
+
+def test_robots_that_are_like_another_keep_the_rest_of_it(tmp_path):
+    like, legbot = (load_legged_robot(FOLDER / f"{n}.yaml") for n in ("agilebot", "legbot"))
+    assert legbot.mass == pytest.approx(like.mass) and legbot.joint_names == like.joint_names
+    assert {effector.kind for effector in legbot.end_effectors} == {"welded"}
+    (tmp_path / "loop.yaml").write_text("like: loop.yaml\n")
+    with pytest.raises(InputError, match=r"like: got 'loop.yaml'.*at most"):
+        load_legged_robot(tmp_path / "loop.yaml")
 
 
 def test_a_wheel_that_lies_flat_is_refused():
