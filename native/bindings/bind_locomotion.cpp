@@ -168,6 +168,38 @@ py::dict solved(MotionProblem& problem, const py::dict& start, const MotionSolve
   return solution(found, plan);
 }
 
+py::dict unknowns(const MotionProblem& problem) {
+  const MotionLayout& layout = problem.layout();
+  const int m = problem.model().effector_count();
+  const auto T = static_cast<py::ssize_t>(layout.samples());
+  const auto rows = [&](py::ssize_t count, int size, auto at) {
+    py::array_t<int> out(size > 1 ? std::vector<py::ssize_t>{T, count, size}
+                                  : std::vector<py::ssize_t>{T, count});
+    int* to = out.mutable_data();
+    for (int i = 0; i < T; ++i) {
+      for (int j = 0; j < count; ++j) {
+        const int first = at(i, j);
+        for (int k = 0; k < size; ++k) *to++ = first < 0 ? -1 : first + k;
+      }
+    }
+    return out;
+  };
+  const auto wheel = [&](int j) { return problem.model().effectors()[j].is_wheel(); };
+  py::dict found;
+  found["x"] = rows(3, 1, [&](int i, int k) { return layout.x(i) + k; });
+  found["R"] = rows(3, 1, [&](int i, int k) { return layout.R(i) + k; });
+  found["e"] = rows(m, 3, [&](int i, int j) { return layout.e(i, j); });
+  found["f"] = rows(m, 3, [&](int i, int j) { return layout.f(i, j); });
+  found["spin"] = rows(m, 1, [&](int i, int j) { return wheel(j) ? layout.spin(i, j) : -1; });
+  found["yaw"] = rows(m, 1, [&](int i, int j) { return wheel(j) ? layout.yaw(i, j) : -1; });
+  found["tilt"] = rows(m, 1, [&](int i, int j) { return wheel(j) ? layout.tilt(i, j) : -1; });
+  found["q"] = rows(layout.q_size(), 1, [&](int i, int k) { return layout.q(i) + k; });
+  py::array_t<int> travel(4);
+  for (int k = 0; k < 4; ++k) travel.mutable_at(k) = layout.travel() + k;
+  found["travel"] = travel;
+  return found;
+}
+
 void bind_model(py::module_& m) {
   py::class_<LeggedModel, std::shared_ptr<LeggedModel>>(
       m, "LeggedModel", "A robot on legs and wheels, as its motions are planned.")
@@ -260,6 +292,16 @@ void bind_locomotion(py::module_& m) {
              const double value = p.linearize(from_python(p, plan));
              return py::make_tuple(value, p.gradient(), p.hessian().dense());
            })
+      .def("second_derivative",
+           [](MotionProblem& p, const py::dict& plan) {
+             const MotionPlan at = from_python(p, plan);
+             const py::gil_scoped_release release;
+             return p.second_derivative(at);
+           })
+      .def_property_readonly(
+          "unknowns", &unknowns,
+          "Indices among the unknowns: x, R (T, 3), e, f (T, m, 3), spin, yaw, tilt (T, m; -1: no "
+          "wheel), q (T, n), travel (4,).")
       .def("newton_step",
            [](MotionProblem& p, double damping) {
              VectorXd step;

@@ -201,6 +201,29 @@ double MotionProblem::linearize(const MotionPlan& plan) {
   return pass(plan, Sink::kSlopes);
 }
 
+MatrixXd MotionProblem::second_derivative(const MotionPlan& plan) {
+  constexpr double kStep = 1e-5;
+  MatrixXd found(active_count_, active_count_);
+  VectorXd step = VectorXd::Zero(layout_.size());
+  for (int k = 0; k < layout_.size(); ++k) {
+    if (active_[k] < 0) continue;
+    VectorXd gradients[2];
+    for (const int side : {0, 1}) {
+      MotionPlan moved = plan;
+      step[k] = side ? kStep : -kStep;
+      move(step, moved);
+      linearize(moved);
+      gradients[side] = gradient_;
+    }
+    step[k] = 0;
+    for (int i = 0; i < layout_.size(); ++i) {
+      if (active_[i] < 0) continue;
+      found(active_[i], active_[k]) = (gradients[1][i] - gradients[0][i]) / (2 * kStep);
+    }
+  }
+  return 0.5 * (found + found.transpose());
+}
+
 void MotionProblem::scatter(const MotionRows& r, const VectorXd& weights) {
   const auto J = r.J();
   const int n = r.columns();

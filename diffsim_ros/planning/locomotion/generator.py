@@ -42,7 +42,7 @@ def engine_model(robot: LeggedRobot, resistance: float = 0.0) -> Any:
             one["speed"] = effector.speed
         effectors.append(one)
     ranges = np.stack([robot.lower, robot.upper, robot.speed], axis=1).reshape(-1, 3)
-    return _engine.LeggedModel(model, effectors, ranges, robot.state())
+    return _engine.LeggedModel(model, effectors, ranges, robot.settled_state())
 
 
 def engine_task(config: LocomotionConfig) -> Any:
