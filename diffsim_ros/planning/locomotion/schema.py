@@ -115,6 +115,58 @@ FOOTFALL: Section = {
                      "one a sample (others are always in contact)"),
     "periodic": Field("flag", "whether the first sample follows the last one", default=True),
 }  # fmt: skip
+PLAN: Section = {
+    "name": Field("name", "of the motion; absent: this file's"),
+    "locomotion": Field("mapping", "the motion", default=REQUIRED),
+}
+LOCOMOTION: Section = {
+    "robot": Field("any", "ROBOT.yaml (relative to this file), or its content", default=REQUIRED),
+    "footfall": Field("mapping", "the footfall pattern, below", default=REQUIRED),
+    "duration": Field("number", "of a period, or of a motion from rest to rest", "s", REQUIRED,
+                      minimum=0, strict=True),
+    "samples": Field("integer", "of that duration; forces and poses are found at these", "", 24,
+                     minimum=6),
+    "swing_height": Field("number", "of end effectors in the air, above the ground", "m", REQUIRED,
+                          minimum=0),
+    "friction": Field("number", "coefficient of the ground", "1", 0.7, minimum=0, strict=True),
+    "rolling_resistance": Field("number", "of wheels that turn freely: force over load", "1", 0.01,
+                                minimum=0),
+    "apart": Field("number", "least distance between end effectors of different legs, beside their "
+                   "radii", "m", 0.02, minimum=0),
+    "ground": Field("any", "a surface as in `sdfs` of a scene; absent: the plane z = 0"),
+    "goals": Field("mapping", "what the motion is for", default={}),
+    "search": Field("mapping", "how it is searched for", default={}),
+}  # fmt: skip
+GOALS: Section = {
+    "travel": Field("vector2", "of the centre of mass from the first sample to the last, or to a "
+                    "period later, forward and left", "m"),
+    "turn": Field("number", "about the vertical, likewise", "rad"),
+    "height": Field("number", "of the centre of mass above the ground", "m", minimum=0,
+                    strict=True),
+    "places": Field("list", "places at times, below", default=[]),
+    "ceilings": Field("list", "greatest heights, below", default=[]),
+    "tolerance": Field("number", "of travel, height and places", "m", 0.01, minimum=0, strict=True),
+    "turn_tolerance": Field("number", "of the turn", "rad", 0.03, minimum=0, strict=True),
+}  # fmt: skip
+PLACE: Section = {
+    "time": Field("number", "when", "s", REQUIRED, minimum=0),
+    "of": Field("text", "an end effector; absent: the centre of mass"),
+    "x": Field("number", "where; absent: anywhere", "m"),
+    "y": Field("number", "likewise", "m"),
+    "z": Field("number", "likewise", "m"),
+}
+CEILING: Section = {
+    "height": Field("number", "that the centre of mass stays below", "m", REQUIRED),
+    "begin": Field("number", "from this time on", "s", 0.0, minimum=0),
+    "end": Field("number", "to this; absent: to the end", "s", minimum=0),
+}
+SEARCH: Section = {
+    "iterations": Field("integer", "of Newton's method, of one attempt", "", 300, minimum=1),
+    "attempts": Field("integer", "from standing, then from motions that sway at random, until one "
+                      "reaches all goals", "", 4, minimum=1),
+    "warm_start": Field("flag", "begin with the four steps from a robot that stands", "", True),
+    "seed": Field("integer", "of the random ones", "", 0, minimum=0),
+}  # fmt: skip
 
 
 def markdown() -> str:
@@ -131,6 +183,12 @@ def markdown() -> str:
             "ROBOT (of a URDF or MJCF)": FILE,
             "end_effectors.NAME": FILE_END,
             "footfall": FOOTFALL,
+            "PLAN": PLAN,
+            "locomotion": LOCOMOTION,
+            "locomotion.goals": GOALS,
+            "locomotion.goals.places[i]": PLACE,
+            "locomotion.goals.ceilings[i]": CEILING,
+            "locomotion.search": SEARCH,
         }
     )
 
