@@ -71,7 +71,8 @@ def generate(
     start   a motion of the same robot and footfall pattern to begin with, for changed goals
     cancel  `_engine.CancelToken`: ends the search with the best so far, whose status says so
     The first attempt begins with the four steps of a warm start from a robot that stands, the
-    others with that and joints that sway at random; the best motion is returned: one that holds
+    second with a robot that stands, the others with the first's and joints that sway at random; the
+    best motion is returned: one that holds
     all constraints before one that does not, then by E.
     """
     began = time.perf_counter()
@@ -85,7 +86,11 @@ def generate(
     best: tuple[tuple[bool, bool, float], dict, LocomotionMotion] | None = None
     iterations = 0
     for attempt in range(config.attempts):
-        plan = first if attempt == 0 else _swaying(config, problem, first, rng, attempt)
+        plan = first
+        if attempt == 1:
+            plan = problem.standing()
+        elif attempt > 1:
+            plan = _swaying(config, first, rng, attempt)
 
         def watch(iteration: int, value: float, attempt: int = attempt) -> bool:
             if progress is not None:
@@ -114,7 +119,7 @@ def _started(
 
 
 def _swaying(
-    config: LocomotionConfig, problem: Any, plan: Mapping, rng: np.random.Generator, attempt: int
+    config: LocomotionConfig, plan: Mapping, rng: np.random.Generator, attempt: int
 ) -> dict:
     """A plan whose joints and wheels sway: one or two waves in a period, of random phase."""
     samples, joints = len(plan["x"]), len(config.robot.joint_names)
