@@ -252,27 +252,10 @@ void bind_model(py::module_& m) {
       .def_property_readonly("height", &LeggedModel::height);
 }
 
-}  // namespace
+using ProblemClass = py::class_<MotionProblem>;
 
-void bind_locomotion(py::module_& m) {
-  bind_model(m);
-  py::class_<MotionTask>(m, "MotionTask", "What a motion is asked for.")
-      .def(py::init(&make_task), py::arg("step"), py::arg("contact"), py::arg("swing_height"),
-           py::arg("friction") = 0.8, py::arg("apart") = 0.02, py::arg("ground") = nullptr,
-           py::arg("end") = "periodic", py::arg("fixed") = 0, py::arg("travel") = py::none(),
-           py::arg("turn") = py::none(), py::arg("height") = py::none(),
-           py::arg("places") = std::vector<std::tuple<int, int, Vector3d>>(),
-           py::arg("ceilings") = std::vector<std::tuple<int, int, double>>());
-  py::class_<MotionSolverOptions>(m, "MotionSolverOptions")
-      .def(py::init<>())
-      .def_readwrite("iterations", &MotionSolverOptions::iterations)
-      .def_readwrite("tolerance", &MotionSolverOptions::tolerance)
-      .def_readwrite("multiplier_steps", &MotionSolverOptions::multiplier_steps)
-      .def_readwrite("unloading_steps", &MotionSolverOptions::unloading_steps)
-      .def_readwrite("lifting_steps", &MotionSolverOptions::lifting_steps);
-  const auto options = py::arg("options") = MotionSolverOptions();
-  const auto progress = py::arg("progress") = py::none();
-  py::class_<MotionProblem>(m, "MotionProblem", "E(m) of a robot and a task [G 2.4].")
+void bind_energy(ProblemClass& problem) {
+  problem
       .def(py::init([](std::shared_ptr<LeggedModel> model, const MotionTask& task) {
              return std::make_unique<MotionProblem>(std::move(model), task);
            }),
@@ -307,15 +290,20 @@ void bind_locomotion(py::module_& m) {
              VectorXd step;
              return py::make_tuple(p.newton_step(damping, step), step);
            })
-      .def("move",
-           [](const MotionProblem& p, const py::dict& plan, const VectorXd& step) {
-             if (step.size() != p.layout().size()) {
-               refuse("step", std::to_string(p.layout().size()) + " numbers", step.size());
-             }
-             MotionPlan moved = from_python(p, plan);
-             p.move(step, moved);
-             return to_python(moved);
-           })
+      .def("move", [](const MotionProblem& p, const py::dict& plan, const VectorXd& step) {
+        if (step.size() != p.layout().size()) {
+          refuse("step", std::to_string(p.layout().size()) + " numbers", step.size());
+        }
+        MotionPlan moved = from_python(p, plan);
+        p.move(step, moved);
+        return to_python(moved);
+      });
+}
+
+void bind_solvers(ProblemClass& problem) {
+  const auto options = py::arg("options") = MotionSolverOptions();
+  const auto progress = py::arg("progress") = py::none();
+  problem
       .def("report",
            [](MotionProblem& p, const py::dict& plan) {
              py::list found;
@@ -343,6 +331,29 @@ void bind_locomotion(py::module_& m) {
           [](MotionProblem& p, const py::dict& plan, const MotionSolverOptions& o,
              const py::object& watch) { return solved(p, plan, o, watch, warm_start); },
           py::arg("plan"), options, progress);
+}
+
+}  // namespace
+
+void bind_locomotion(py::module_& m) {
+  bind_model(m);
+  py::class_<MotionTask>(m, "MotionTask", "What a motion is asked for.")
+      .def(py::init(&make_task), py::arg("step"), py::arg("contact"), py::arg("swing_height"),
+           py::arg("friction") = 0.8, py::arg("apart") = 0.02, py::arg("ground") = nullptr,
+           py::arg("end") = "periodic", py::arg("fixed") = 0, py::arg("travel") = py::none(),
+           py::arg("turn") = py::none(), py::arg("height") = py::none(),
+           py::arg("places") = std::vector<std::tuple<int, int, Vector3d>>(),
+           py::arg("ceilings") = std::vector<std::tuple<int, int, double>>());
+  py::class_<MotionSolverOptions>(m, "MotionSolverOptions")
+      .def(py::init<>())
+      .def_readwrite("iterations", &MotionSolverOptions::iterations)
+      .def_readwrite("tolerance", &MotionSolverOptions::tolerance)
+      .def_readwrite("multiplier_steps", &MotionSolverOptions::multiplier_steps)
+      .def_readwrite("unloading_steps", &MotionSolverOptions::unloading_steps)
+      .def_readwrite("lifting_steps", &MotionSolverOptions::lifting_steps);
+  ProblemClass problem(m, "MotionProblem", "E(m) of a robot and a task [G 2.4].");
+  bind_energy(problem);
+  bind_solvers(problem);
 }
 
 }  // namespace diffsim

@@ -56,7 +56,7 @@ class MotionProblem {
   class Sink;
   friend class Sink;
   double pass(const MotionPlan& plan, int mode);
-  void scatter(const MotionRows& r, const VectorXd& weights);
+  void scatter(const MotionRows& r, const VectorXd& weights, bool curvature);
 
   std::shared_ptr<const LeggedModel> model_;
   MotionTask task_;

@@ -89,18 +89,18 @@ class MotionDesign:
         model = engine_model(changed.robot, changed.rolling_resistance)
         return _engine.MotionProblem(model, engine_task(changed))
 
-    def begin(self) -> DesignStep:
-        """The motion of the robot as it is, from standing."""
-        problem, options = self.problem(self.values), self._options()
-        warm = problem.warm_start(problem.standing(), options)["plan"]
-        return self.solve(self.values, warm)
+    def begin(self, *, sharp: bool = True) -> DesignStep:
+        """The motion of the robot as it is, from standing; sharp as in `solve`."""
+        return self.solve(self.values, self.problem(self.values).standing(), sharp=sharp)
 
-    def solve(self, values: np.ndarray, plan: Plan) -> DesignStep:
-        """The minimum of E near a plan, to rounding."""
+    def solve(self, values: np.ndarray, plan: Plan, *, sharp: bool = True) -> DesignStep:
+        """The minimum of E near a plan; sharp: to rounding, as `derivative` needs it."""
         problem = self.problem(values)
-        plan = problem.solve(plan, self._options())["plan"]
+        found = problem.solve(plan, self._options())
+        plan, energy = found["plan"], found["value"]
         problem.select(ALL, [])
-        plan, energy = _sharpened(problem, plan)
+        if sharp:
+            plan, energy = _sharpened(problem, plan)
         return DesignStep(np.array(values, float), plan, energy)
 
     def derivative(self, step: DesignStep) -> np.ndarray:
@@ -159,7 +159,8 @@ class MotionDesign:
             size = np.abs(slope).max()
             if size == 0.0 or length < 1e-5:
                 break
-            tried = self.solve(way[-1].values - length * slope / size, way[-1].plan)
+            values = way[-1].values - length * slope / size
+            tried = self.solve(values, way[-1].plan, sharp=bool(terms))
             found, next_slope = self.gradient(tried, terms)
             if found < value:
                 gain = (value - found) / max(abs(value), 1e-12)

