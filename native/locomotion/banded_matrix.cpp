@@ -30,28 +30,19 @@ void BandedMatrix::set_zero() {
   corner_.setZero();
 }
 
-void BandedMatrix::add(int row, int column, double value) {
-  if (row < column) std::swap(row, column);
+Eigen::Block<MatrixXd> BandedMatrix::block(int row, int column, int rows, int columns) {
   if (column >= border_at_) {
-    corner_(row - border_at_, column - border_at_) += value;
-    return;
+    return corner_.block(row - border_at_, column - border_at_, rows, columns);
   }
   const int s = sample_[column];
   Column& c = columns_[s];
   const int own = column - start_[s];
   if (row >= border_at_) {
-    c.lower(c.rows[3] + row - border_at_, own) += value;
-    return;
+    return c.lower.block(c.rows[3] + row - border_at_, own, rows, columns);
   }
   const int t = sample_[row], apart = t - s;
   if (apart > 2) refuse("banded matrix", "samples at most two apart", apart);
-  c.lower(c.rows[apart] + row - start_[t], own) += value;
-}
-
-double BandedMatrix::diagonal(int i) const {
-  if (i >= border_at_) return corner_(i - border_at_, i - border_at_);
-  const int s = sample_[i];
-  return columns_[s].lower(i - start_[s], i - start_[s]);
+  return c.lower.block(c.rows[apart] + row - start_[t], own, rows, columns);
 }
 
 bool BandedMatrix::factor(double damping) {

@@ -16,10 +16,19 @@ class BandedMatrix {
 
   int size() const { return static_cast<int>(start_.back()) + travel_; }
   void set_zero();
-  /// Adds to entry (row, column) and its mirror image (once on the diagonal). Refused: samples
-  /// farther apart.
-  void add(int row, int column, double value);
-  double diagonal(int i) const;
+  /// Adds a^T b to the rows from `row` and columns from `column` on, and to their mirror image;
+  /// each range lies within one sample or the travel, and they are equal or do not meet. Refused:
+  /// samples farther apart.
+  template <class A, class B>
+  void add(int row, int column, const A& a, const B& b) {
+    if (row < column) {
+      block(column, row, static_cast<int>(b.cols()), static_cast<int>(a.cols())).noalias() +=
+          b.transpose() * a;
+    } else {
+      block(row, column, static_cast<int>(a.cols()), static_cast<int>(b.cols())).noalias() +=
+          a.transpose() * b;
+    }
+  }
   /// Cholesky of this plus `damping` on the diagonal; false where that is not positive definite.
   bool factor(double damping);
   void solve(VectorXd& x) const;  // after factor()
@@ -33,7 +42,7 @@ class BandedMatrix {
     MatrixXd lower;  // (own + next two + border, own)
     int rows[4];     // where own, next, second and border begin
   };
-  int sample_of(int i) const { return sample_[i]; }
+  Eigen::Block<MatrixXd> block(int row, int column, int rows, int columns);
 
   std::vector<int> sizes_;
   std::vector<int> start_, sample_;

@@ -133,7 +133,8 @@ MotionProblem::MotionProblem(std::shared_ptr<const LeggedModel> model, MotionTas
     : model_(std::move(model)),
       task_((check(*model_, task), std::move(task))),
       layout_(*model_, static_cast<int>(task_.contact.rows())),
-      evaluation_(*model_, task_, layout_) {
+      evaluation_(*model_, task_, layout_),
+      weighted_(int{MotionRows::kRows}, 4 * layout_.sample_size() + 8) {
   terms_ = make_terms(*model_, task_);
   select(kAllGroups, {});
 }
@@ -229,22 +230,23 @@ MatrixXd MotionProblem::second_derivative(const MotionPlan& plan) {
 
 void MotionProblem::scatter(const MotionRows& r, const VectorXd& weights, bool curvature) {
   const auto J = r.J();
-  const int n = r.columns();
-  thread_local std::vector<int> global;
-  global.assign(n, -1);
-  const VectorXd g = J.transpose() * weights.cwiseProduct(r.value.head(r.rows()));
-  for (const MotionRows::Block& block : r.blocks()) {
-    for (int k = 0; k < block.size; ++k) {
-      gradient_[block.at + k] += g[block.column + k];
-      global[block.column + k] = active_[block.at + k];
-    }
+  const Eigen::Matrix<double, Eigen::Dynamic, 1, 0, MotionRows::kRows, 1> slope =
+      weights.cwiseProduct(r.value.head(r.rows()));
+  for (const MotionRows::Block& one : r.blocks()) {
+    gradient_.segment(one.at, one.size).noalias() +=
+        J.middleCols(one.column, one.size).transpose() * slope;
   }
   if (!curvature) return;
-  const MatrixXd H = J.transpose() * weights.asDiagonal() * J;
-  for (int b = 0; b < n; ++b) {
-    if (global[b] < 0) continue;
-    for (int a = 0; a <= b; ++a) {
-      if (global[a] >= 0) hessian_->add(global[a], global[b], H(a, b));
+  weighted_.topLeftCorner(r.rows(), r.columns()) = weights.asDiagonal() * J;
+  const auto W = weighted_.topLeftCorner(r.rows(), r.columns());
+  for (std::size_t a = 0; a < r.blocks().size(); ++a) {
+    const MotionRows::Block& first = r.blocks()[a];
+    if (active_[first.at] < 0) continue;  // a block is free as a whole
+    for (std::size_t b = 0; b <= a; ++b) {
+      const MotionRows::Block& second = r.blocks()[b];
+      if (active_[second.at] < 0) continue;
+      hessian_->add(active_[first.at], active_[second.at], W.middleCols(first.column, first.size),
+                    J.middleCols(second.column, second.size));
     }
   }
 }

@@ -69,6 +69,7 @@ class MotionProblem {
   int active_count_ = 0;
   std::unique_ptr<BandedMatrix> hessian_;
   VectorXd gradient_;
+  MatrixXd weighted_;  // scratch: rows times their weights
   std::vector<double> shifts_;
   std::vector<TermReport> reports_;
 };
