@@ -147,10 +147,22 @@ def _table_row(row: Row) -> dict:
         "robot": row.robot, "motion": row.motion, "gait": row.gait,
         "joints": len(config.robot.joint_names), "end_effectors": len(config.robot.end_effectors),
         "status": motion.status, "iterations": motion.iterations, "seconds": round(seconds, 3),
-        "published_seconds": row.published, **once,
+        "published_seconds": row.published, **once, "replanned": _replanned(config, motion),
         "residuals": {v.name: float(f"{v.worst:.2g}") for v in motion.constraints},
         "goals": {g.name: float(f"{g.distance:.2g}") for g in motion.goals},
     }  # fmt: skip
+
+
+def _replanned(config: LocomotionConfig, motion: LocomotionMotion) -> dict:
+    """The goal a fifth farther, from the motion there is."""
+    goals = config.goals
+    travel = None if goals.travel is None else (1.2 * goals.travel[0], 1.2 * goals.travel[1])
+    turn = None if goals.turn is None else 1.2 * goals.turn
+    changed = replace(config, goals=replace(goals, travel=travel, turn=turn), attempts=1)
+    began = time.process_time()
+    found = generate(changed, start=motion)
+    seconds = time.process_time() - began
+    return {"status": found.status, "iterations": found.iterations, "seconds": round(seconds, 3)}
 
 
 def random_config(seed: int, k: int) -> LocomotionConfig:

@@ -40,6 +40,12 @@ void check(const LeggedModel& model, const MotionTask& task) {
     refuse("motion: footfall pattern", "(samples, " + std::to_string(n) + " end effectors)",
            task.contact.cols());
   }
+  if (!task.swing_height.allFinite()) {
+    refuse("motion: swing height", "finite numbers [m]", task.swing_height.sum());
+  }
+  if (task.ground && task.end == PlanEnd::periodic && task.turn && *task.turn != 0) {
+    refuse("motion: turn", "0 where a periodic motion goes over a ground of its own", *task.turn);
+  }
   if (!(task.step > 0)) refuse("motion: step", "> 0 [s]", task.step);
   if (!(task.friction > 0)) refuse("motion: friction", "> 0", task.friction);
   if (task.fixed < 0 || task.fixed > samples) {
@@ -170,7 +176,8 @@ void MotionProblem::select(unsigned groups, const std::vector<std::string>& name
     }
     let(kPose, layout_.q(i), layout_.q_size());
   }
-  if (task_.end == PlanEnd::periodic) let(kTravel, layout_.travel(), 4);
+  // A period that turns repeats itself on the plane z = 0 alone.
+  if (task_.end == PlanEnd::periodic) let(kTravel, layout_.travel(), task_.ground ? 3 : 4);
   active_.assign(layout_.size(), -1);
   active_count_ = 0;
   std::vector<int> sizes(samples(), 0);

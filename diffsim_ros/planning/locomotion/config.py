@@ -118,6 +118,9 @@ def load_locomotion(
         surface = resolve_surface(reader, {}, own["ground"], "locomotion.ground")
         ground = surface_of(surface, {}).engine({})
     goals = _goals(reader, own["goals"], robot, own["duration"], samples)
+    if goals.turn and ground is not None and footfall.periodic:
+        rule = "0, or absent, where a periodic motion goes over a `ground`"
+        raise reader.error("locomotion.goals.turn", goals.turn, rule)
     return LocomotionConfig(
         place, top["name"] or Path(place).stem, robot, footfall, own["duration"],
         own["swing_height"], own["friction"], own["rolling_resistance"], own["apart"], ground,

@@ -163,6 +163,7 @@ PLAN = {
         ({"goals": {"places": [{"time": 0.2, "x": 1, "of": "FX"}]}}, "of: got 'FX'"),
         ({"goals": {"ceilings": [{"height": 0.1, "begin": 0.4, "end": 0.1}]}}, "after `begin`"),
         ({"ground": {"marsh": {}}}, "locomotion.ground"),
+        ({"ground": {"plane": {}}, "goals": {"turn": 0.2}}, "goals.turn: got 0.2"),
         ({"search": {"attempts": 0}}, "search.attempts"),
         ({"wings": 2}, "locomotion.wings"),
     ],
