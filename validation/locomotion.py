@@ -101,7 +101,7 @@ def study(fraction: float = 1.0, seed: int = 0) -> dict:
                                 np.quantile(seconds, [0.5, 0.9, 1.0]).round(3).tolist(),
                                 strict=True)),
             "lack": [row for row in random if row["status"] != "reached"],
-            "by_gait": _by_gait(random),
+            "by_legs": _by_legs(random),
         },
     }  # fmt: skip
     if fraction >= 1:
@@ -189,7 +189,7 @@ def random_config(seed: int, k: int) -> LocomotionConfig:
         travel = (0.15 + 0.35 * share_) * h
     samples = 4 * legs if gait == "wave" else 12
     return LocomotionConfig(
-        "random", f"random_{k}", robot, named_gait(robot, gait, samples), duration, 0.1 * h,
+        "random", gait, robot, named_gait(robot, gait, samples), duration, 0.1 * h,
         goals=LocomotionGoals(travel=(travel, 0.0), turn=float(turn)),
     )  # fmt: skip
 
@@ -202,7 +202,7 @@ def _random_row(seed: int, k: int) -> dict:
     config = random_config(seed, k)
     motion, seconds = _timed(config)
     row: dict[str, Any] = {
-        "robot": k, "gait": _gait_text(config), "legs": len(config.robot.legs),
+        "robot": k, "gait": config.name, "legs": len(config.robot.legs),
         "joints": len(config.robot.joint_names),
         "kinds": dict(Counter(e.kind for e in config.robot.end_effectors)),
         "status": motion.status, "seconds": round(seconds, 3),
@@ -213,12 +213,7 @@ def _random_row(seed: int, k: int) -> dict:
     return row
 
 
-def _gait_text(config: LocomotionConfig) -> str:
-    duty = config.footfall.contact.mean()
-    return f"{config.footfall.samples} samples, {duty:.2f} in contact"
-
-
-def _by_gait(rows: list[dict]) -> dict:
+def _by_legs(rows: list[dict]) -> dict:
     found: dict[str, list[int]] = {}
     for row in rows:
         kept = found.setdefault(f"{row['legs']} legs", [0, 0])
