@@ -1,0 +1,1 @@
+"""Locomotion: motions of legged robots."""
