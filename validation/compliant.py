@@ -133,6 +133,10 @@ def feet(file: Path) -> list[dict[str, Any]]:
     return [{"file": str(file), "sets": sets}]
 
 
+def _said(what: str, found: Any) -> None:
+    print(f"{what}: {found}", flush=True)
+
+
 def study(fraction: float = 1.0) -> dict[str, Any]:
     """Figures of everything; a fraction has coarser feet, shorter motions, no variants."""
     whole = fraction >= 1.0
@@ -156,9 +160,12 @@ def study(fraction: float = 1.0) -> dict[str, Any]:
             "largest_change_rad": float(np.abs(result.targets - config.nominal.targets).max()),
         }  # fmt: skip
         config, targets = result.config, result.targets
+        _said("refined", found["refined"])
         found["longer"] = replayed(config.lasting(12 if whole else 4), targets)
-        found["gradient"] = _gradient_figures(config, share(6, fraction))
+        found["gradient"] = _gradient_figures(config, share(4, fraction))
+        _said("gradient", found["gradient"])
         found["mujoco"] = _in_mujoco(config, targets)
+        _said("mujoco", found["mujoco"])
         if whole:
             found |= _variants(config, targets, measured, found["drop"])
     return judged(found, _missed(found))
@@ -197,10 +204,11 @@ def _variants(
 
     def as_recorded(scene: dict) -> None:
         layered(FINE)(scene)
-        scene["world"]["step"] = 1 / 480
+        scene["world"]["step"] = 1 / 240
         scene["values"] = true
 
     found["feet_as_recorded"] = replayed(plan(as_recorded), targets)
+    _said("feet as recorded", found)
     bumps = plan(bumpy, estimated=measured)
     flat = replayed(bumps, targets)
     bumps = replace(bumps, nominal=replace(bumps.nominal, targets=targets), height=config.height)
@@ -209,6 +217,7 @@ def _variants(
         "flat_plan": flat, "refined": result.after.document(),
         "iterations": result.solution.iterations, "seconds": result.seconds,
     }  # fmt: skip
+    _said("bumps", found["bumps"])
     found["robust"] = _robust(config, targets, measured)
     return found
 
@@ -218,8 +227,8 @@ def _robust(config: CompliantConfig, targets: np.ndarray, measured: list) -> dic
     spread = {f"{motor}.stiffness": SPREAD["motors"] for motor in config.motors}
     for leg in LEGS:
         spread |= {f"{leg}_foot.young": SPREAD["feet"], f"{leg}_ground.c_f": SPREAD["friction"]}
-    robust = {"samples": 4, "fresh": 16, "spread": spread}
-    given = plan(estimated=measured, search={"robust": robust, "iterations": 6})
+    robust = {"samples": 3, "fresh": 8, "spread": spread}
+    given = plan(estimated=measured, search={"robust": robust, "iterations": 4})
     given = replace(given, nominal=replace(given.nominal, targets=targets), height=config.height)
     result = refine(given)
     assert result.robust is not None
