@@ -36,6 +36,7 @@ def load_robot(
     packages: Mapping[str, str | Path] | None = None,
     joints: Collection[str] | None = None,
     held: Mapping[str, float] | None = None,
+    least_joints: int = 1,
 ) -> Robot:
     """Read a URDF.
 
@@ -44,6 +45,7 @@ def load_robot(
     joints    names of those that move, None: all. The others are held still, whatever their kind,
               and what they carry is merged as behind fixed joints: wheels, a head, a hand
     held      position [rad or m] of held joints, 0 where none is given
+    least_joints  how many must move; 0 for a body that only wheels carry
     Warns (UserWarning) where an inertia is mended (`mending.physical_inertia`).
     Raises InputError: missing file or library, broken XML, links without inertia that move, masses
     or inertias that no body has, joints of unknown kinds or names, held positions beyond their
@@ -71,7 +73,7 @@ def load_robot(
         raise InputError(path, "", f"{type(error).__name__}: {error}", "a valid URDF") from error
     given = {link.get("name") for link in root.iter("link") if link.find("inertial") is not None}
     try:
-        return _Tree(str(path), model, given, held).robot()
+        return _Tree(str(path), model, given, held).robot(least_joints)
     except RecursionError as error:
         rule = "a tree that is no deeper than some hundred joints"
         raise InputError(path, "joints", "a chain of too many", rule) from error
@@ -179,7 +181,7 @@ class _Tree:
     def error(self, key, value, rule, remedy=""):
         return InputError(self.place, key, value, rule, remedy)
 
-    def robot(self) -> Robot:
+    def robot(self, least_joints: int) -> Robot:
         children = [joint.child for joint in self.model.joints]
         roots = [name for name in self.links if name not in children]
         twice = sorted({name for name in children if children.count(name) > 1})
@@ -187,7 +189,7 @@ class _Tree:
             got = f"roots {roots}, links with two parents {twice}"
             raise self.error("joints", got, "one tree with one root")
         base = self._merged(roots[0], -1, np.eye(4))
-        if not self.joints:
+        if len(self.joints) < least_joints:
             raise self.error("joints", 0, "at least one joint that moves")
         return Robot(self.place, self.model.name, roots[0], tuple(self.joints), self.frames,
                      tuple(self.shapes), base)  # fmt: skip

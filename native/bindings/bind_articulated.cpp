@@ -12,6 +12,7 @@ namespace {
 
 using Numbers = py::array_t<double, py::array::c_style | py::array::forcecast>;
 using Extents = std::vector<py::ssize_t>;
+using ModelClass = py::class_<ArticulatedModel, std::shared_ptr<ArticulatedModel>>;
 
 JointType joint_type(const std::string& name) {
   for (const JointType type : {JointType::fixed, JointType::revolute, JointType::prismatic,
@@ -346,11 +347,11 @@ void bind_tree(py::module_& m) {
       .def_readonly("inertia", &TreeLink::inertia);
 }
 
-void bind_model(py::class_<ArticulatedModel>& model) {
+void bind_model(ModelClass& model) {
   model
       .def(py::init([](const std::vector<TreeJoint>& joints, const std::vector<TreeLink>& links,
                        const Vector3d& gravity) {
-             return std::make_unique<ArticulatedModel>(Tree(joints, links, gravity));
+             return std::make_shared<ArticulatedModel>(Tree(joints, links, gravity));
            }),
            py::arg("joints"), py::arg("links"), py::arg("gravity") = Vector3d(0, 0, -9.81),
            "Link i is moved by joint i, parents first; gravity [m/s^2] in axes of the world. "
@@ -387,7 +388,7 @@ void bind_model(py::class_<ArticulatedModel>& model) {
           py::arg("q"), py::arg("d"), "q moved by a tangent vector d (n,).");
 }
 
-void bind_dynamics(py::class_<ArticulatedModel>& model) {
+void bind_dynamics(ModelClass& model) {
   const auto q = py::arg("q"), qd = py::arg("qd"), qdd = py::arg("qdd"), tau = py::arg("tau");
   const auto threads = py::arg("threads") = 1;
   model
@@ -423,7 +424,7 @@ void bind_dynamics(py::class_<ArticulatedModel>& model) {
 
 void bind_articulated(py::module_& m) {
   bind_tree(m);
-  py::class_<ArticulatedModel> model(
+  ModelClass model(
       m, "ArticulatedModel",
       "A tree of links on joints. States are arrays (..., size); threads 0: one a core. Spherical "
       "joints: quaternion (x, y, z, w) in q, angular velocity in the child's axes in qd.");

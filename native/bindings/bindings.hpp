@@ -45,5 +45,6 @@ void bind_spatial(pybind11::module_& m);
 void bind_robots(pybind11::module_& m);
 void bind_articulated(pybind11::module_& m);
 void bind_velocity(pybind11::module_& m);
+void bind_locomotion(pybind11::module_& m);
 
 }  // namespace diffsim

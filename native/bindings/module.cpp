@@ -22,4 +22,5 @@ PYBIND11_MODULE(_engine, m) {
   diffsim::bind_robots(m);
   diffsim::bind_articulated(m);
   diffsim::bind_velocity(m);
+  diffsim::bind_locomotion(m);
 }

@@ -1,1 +1,41 @@
-"""Locomotion: motions of legged robots."""
+"""Motions of robots with legs, wheels and skates: the robots and the footfall patterns [G 2, 3]."""
+
+from .build import build_robot, with_values
+from .config import LocomotionConfig, LocomotionGoals, is_locomotion, load_locomotion
+from .description import DesignParameters, RobotDescription, design_parameters
+from .end_effector import EndEffector
+from .footfall import FootfallPattern, load_footfall, named_gait
+from .generator import engine_model, generate
+from .legged_robot import LeggedRobot, Mounts
+from .load import load_legged_robot
+from .motion import GoalDistance, LocomotionMotion, Violation
+from .random_robots import gaits_of, random_robot
+from .urdf_writer import urdf_text, write_urdf
+
+__all__ = [
+    "DesignParameters",
+    "EndEffector",
+    "FootfallPattern",
+    "GoalDistance",
+    "LeggedRobot",
+    "LocomotionConfig",
+    "LocomotionGoals",
+    "LocomotionMotion",
+    "Mounts",
+    "RobotDescription",
+    "Violation",
+    "build_robot",
+    "design_parameters",
+    "engine_model",
+    "gaits_of",
+    "generate",
+    "is_locomotion",
+    "load_footfall",
+    "load_legged_robot",
+    "load_locomotion",
+    "named_gait",
+    "random_robot",
+    "urdf_text",
+    "with_values",
+    "write_urdf",
+]

@@ -1,0 +1,85 @@
+"""`diffsim plan` of a legged robot: a motion through a footfall pattern towards goals."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from diffsim_ros.commands.running import ProgressLine, run_cancellable
+from diffsim_ros.commands.table import table
+from diffsim_ros.errors import InputError
+from diffsim_ros.output import OutputFolder, write_bytes, write_json, write_yaml
+
+if TYPE_CHECKING:
+    from diffsim_ros.planning.locomotion import LocomotionConfig, LocomotionMotion
+
+FILES = (
+    "result.yaml", "metrics.json", "motion.npz", "trajectory.yaml", "motion.png", "footfalls.png"
+)  # fmt: skip
+
+
+def run(options: argparse.Namespace) -> int:
+    """Plan, write the results, print constraints and goals; 0 if all goals are reached, else 3."""
+    from diffsim_ros.planning.locomotion import generate, load_locomotion
+
+    if options.estimated:
+        rule = "absent: a locomotion has no scene that is estimated"
+        raise InputError("plan", "--estimated", options.estimated, rule)
+    config = load_locomotion(options.plan)
+
+    def report(attempt: int, iteration: int, value: float) -> None:
+        text = f"attempt {attempt + 1} of {config.attempts}  iteration {iteration}  E {value:.6g}"
+        line.show(text, "plan")
+
+    with OutputFolder(options.out, FILES, command="plan") as folder, ProgressLine() as line:
+        motion = run_cancellable(lambda c: generate(config, progress=report, cancel=c), line=line)
+        line.show("writing the results", "writing")
+        with folder.staging() as stage:
+            write_all(stage, config, motion)
+    print(summary(motion))
+    print(f"results in {folder.path}")
+    return 0 if motion.status == "reached" else 3
+
+
+def summary(motion: LocomotionMotion) -> str:
+    """Constraints with their worst rows, goals with what is left, how the motion goes."""
+    rows = [
+        [v.name, f"{v.worst:.2g}", f"{v.tolerance:.2g}", v.unit, v.where if not v.holds else ""]
+        for v in motion.constraints
+    ]
+    lines = [table([["constraint", "worst", "tolerance", "unit", "violated at"], *rows])]
+    lines += [
+        f"goal {g.name}: {'reached' if g.reached else 'missed'}, {g.distance:.3g} {g.unit} away"
+        for g in motion.goals
+    ]
+    v = motion.velocity
+    lines.append(f"mean velocity ({v[0]:.3f}, {v[1]:.3f}) m/s over {motion.duration:g} s")
+    if not motion.holds:
+        lines.append("a constraint does not hold: no trajectory is written")
+    lines.append(f"{motion.status} after {motion.iterations} iterations in {motion.seconds:.2f} s")
+    return "\n".join(lines)
+
+
+def write_all(stage: Path, config: LocomotionConfig, motion: LocomotionMotion) -> None:
+    """Write every file of FILES into `stage`; no trajectory of a motion that is violated."""
+    from diffsim_ros.planning.locomotion.result import document, figures, link_segments
+    from diffsim_ros.viz import locomotion_plots, style
+
+    write_yaml(stage / "result.yaml", document(config, motion))
+    write_json(stage / "metrics.json", figures(motion))
+    motion.save(stage / "motion.npz")
+    if motion.holds:
+        write_yaml(stage / "trajectory.yaml", motion.trajectory().mapping())
+    weights = motion.forces / max(1e-9, float(motion.forces.sum(axis=1)[:, 2].mean()))
+    figure = locomotion_plots.poses_in_space(
+        link_segments(config.robot, motion), motion.com, motion.contacts, motion.contact, weights
+    )
+    write_bytes(stage / "motion.png", style.png_bytes(figure))
+    figure = locomotion_plots.footfalls_and_joints(
+        motion.step * np.arange(motion.samples), motion.contact, motion.end_effectors,
+        np.linalg.norm(weights, axis=2), motion.positions, motion.joints,
+    )  # fmt: skip
+    write_bytes(stage / "footfalls.png", style.png_bytes(figure))

@@ -1,0 +1,198 @@
+"""A motion of a legged robot as data: samples of body, feet, forces and joints, and what of its
+constraints and goals it fulfils.  It can be saved and read without the engine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from diffsim_ros.errors import InputError
+from diffsim_ros.npz import numbers, read_npz
+from diffsim_ros.robots.trajectory import JointTrajectory
+
+ACCEPTED = "a motion.npz, as `diffsim plan` of a locomotion writes it"
+
+
+@dataclass(frozen=True)
+class Violation:
+    """The worst row of a constraint.
+
+    worst, tolerance  in `unit`;  where  sample and end effector
+    """
+
+    name: str
+    worst: float
+    tolerance: float
+    unit: str
+    where: str
+
+    @property
+    def holds(self) -> bool:
+        """Whether it is within its tolerance."""
+        return self.worst <= self.tolerance
+
+
+@dataclass(frozen=True)
+class GoalDistance:
+    """How far a motion is from a goal: `distance` of `tolerance` in `unit`."""
+
+    name: str
+    distance: float
+    tolerance: float
+    unit: str
+
+    @property
+    def reached(self) -> bool:
+        """Whether it is within its tolerance."""
+        return self.distance <= self.tolerance
+
+
+@dataclass(frozen=True, eq=False)
+class LocomotionMotion:
+    """A motion plan [G (2.1)] of T samples of a robot with n joints and m end effectors.
+
+    step        time between samples [s];  periodic: one period, whose end is the first sample
+                moved by `travel`
+    joints, end_effectors  names
+    com         (T, 3) centre of mass [m];  base (T, 7): position [m], quaternion (x, y, z, w)
+    positions   (T, n) of joints [rad or m]
+    contacts    (T, m, 3) [m];  contact (T, m) flags;  forces (T, m, 3) [N] of the ground
+    spins       (T, m) speed of wheels about their axes, relative to a frame that does not turn
+                about them [rad/s], 0: a foot;  yaw, tilt (T, m) [rad] of wheels
+    travel      (4,): shift [m] and turn [rad] of a period
+    constraints, goals  what the motion fulfils
+    status      reached, goals_missed, violated or cancelled
+    """
+
+    name: str
+    step: float
+    periodic: bool
+    joints: tuple[str, ...]
+    end_effectors: tuple[str, ...]
+    com: np.ndarray
+    base: np.ndarray
+    positions: np.ndarray
+    contacts: np.ndarray
+    contact: np.ndarray
+    forces: np.ndarray
+    spins: np.ndarray
+    yaw: np.ndarray
+    tilt: np.ndarray
+    travel: np.ndarray
+    constraints: tuple[Violation, ...] = ()
+    goals: tuple[GoalDistance, ...] = ()
+    iterations: int = 0
+    seconds: float = 0.0
+    values: tuple[float, ...] = ()
+    cancelled: bool = False
+
+    @property
+    def holds(self) -> bool:
+        """Whether all constraints hold."""
+        return all(one.holds for one in self.constraints)
+
+    @property
+    def status(self) -> str:
+        """reached, goals_missed, cancelled, or violated: a constraint does not hold."""
+        if self.cancelled:
+            return "cancelled"
+        if not self.holds:
+            return "violated"
+        return "reached" if all(one.reached for one in self.goals) else "goals_missed"
+
+    @property
+    def samples(self) -> int:
+        """T."""
+        return len(self.com)
+
+    @property
+    def duration(self) -> float:
+        """Of the period, or of the motion from rest to rest [s]."""
+        return self.step * (self.samples if self.periodic else self.samples - 1)
+
+    @property
+    def velocity(self) -> np.ndarray:
+        """(3,) mean velocity of the centre of mass [m/s]."""
+        if self.periodic:
+            end = self.travel[:3] + _turned(self.com[0], self.travel[3])
+            return np.asarray(end - self.com[0]) / self.duration
+        return np.asarray(self.com[-1] - self.com[0]) / self.duration
+
+    def trajectory(self, *, periods: int = 1, rate: float = 60.0) -> JointTrajectory:
+        """Joint positions and velocities at `rate` [Hz]: splines through the samples.
+
+        Raises InputError where a constraint is violated: such a motion must not be sent.
+        """
+        broken = [one for one in self.constraints if not one.holds]
+        if broken:
+            got = "; ".join(f"{v.name} {v.worst:.3g} {v.unit} ({v.where})" for v in broken)
+            raise InputError(f"motion {self.name}", "constraints", got, "all within tolerances")
+        spline = self.joint_splines()
+        duration = self.duration * (periods if self.periodic else 1)
+        times = np.linspace(0.0, duration, max(2, round(duration * rate) + 1))
+        inside = np.mod(times, self.duration) if self.periodic else times
+        return JointTrajectory(self.joints, times, spline(inside), spline(inside, 1))
+
+    def joint_splines(self) -> Any:
+        """Cubic splines (n,) of positions over time, periodic or at rest at both ends."""
+        from scipy.interpolate import CubicSpline
+
+        times = self.step * np.arange(self.samples + (1 if self.periodic else 0))
+        if self.periodic:
+            rows = np.vstack([self.positions, self.positions[:1]])
+            return CubicSpline(times, rows, bc_type="periodic")
+        return CubicSpline(times, self.positions, bc_type="clamped")
+
+    def save(self, path: str | Path) -> None:
+        """Write a motion.npz."""
+        report = {
+            "name": self.name, "step": self.step, "periodic": self.periodic,
+            "joints": self.joints, "end_effectors": self.end_effectors,
+            "constraints": [asdict(one) for one in self.constraints],
+            "goals": [asdict(one) for one in self.goals],
+            "iterations": self.iterations, "seconds": self.seconds, "cancelled": self.cancelled,
+        }  # fmt: skip
+        arrays = {name: getattr(self, name) for name in _SHAPED}
+        np.savez_compressed(path, report=np.array(json.dumps(report)), **arrays)
+
+    @staticmethod
+    def load(path: str | Path) -> LocomotionMotion:
+        """Read a motion.npz; InputError names what is wrong with it."""
+        read = read_npz(path, ACCEPTED)
+        for name in ("report", *_SHAPED):
+            if name not in read:
+                raise InputError(path, name, "no such array", ACCEPTED)
+        try:
+            report = json.loads(str(read["report"]))
+            report["constraints"] = tuple(Violation(**one) for one in report["constraints"])
+            report["goals"] = tuple(GoalDistance(**one) for one in report["goals"])
+            report["joints"] = tuple(map(str, report["joints"]))
+            report["end_effectors"] = tuple(map(str, report["end_effectors"]))
+        except (ValueError, TypeError, KeyError) as error:
+            raise InputError(path, "report", str(error), ACCEPTED) from None
+        sizes = {
+            "T": len(read["com"]), "n": len(report["joints"]), "m": len(report["end_effectors"])
+        }  # fmt: skip
+        arrays: dict[str, Any] = {
+            name: numbers(path, read, name, tuple(sizes.get(str(s), s) for s in shape))
+            for name, shape in _SHAPED.items()
+        }
+        arrays["contact"] = arrays["contact"] != 0
+        return LocomotionMotion(**report, **arrays)
+
+
+_SHAPED: Mapping[str, tuple[Any, ...]] = {
+    "com": ("T", 3), "base": ("T", 7), "positions": ("T", "n"), "contacts": ("T", "m", 3),
+    "contact": ("T", "m"), "forces": ("T", "m", 3), "spins": ("T", "m"), "yaw": ("T", "m"),
+    "tilt": ("T", "m"), "travel": (4,),
+}  # fmt: skip
+
+
+def _turned(point: np.ndarray, yaw: float) -> np.ndarray:
+    c, s = np.cos(yaw), np.sin(yaw)
+    return np.array([c * point[0] - s * point[1], s * point[0] + c * point[1], point[2]])

@@ -1,0 +1,306 @@
+#include "../locomotion/motion_solver.hpp"
+#include "bindings.hpp"
+
+namespace py = pybind11;
+
+namespace diffsim {
+namespace {
+
+using Table = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using Flags = Eigen::Array<bool, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+const char* status_name(MotionSolution::Status status) {
+  switch (status) {
+    case MotionSolution::Status::converged:
+      return "converged";
+    case MotionSolution::Status::infeasible:
+      return "infeasible";
+    case MotionSolution::Status::out_of_iterations:
+      return "out_of_iterations";
+    case MotionSolution::Status::cancelled:
+      return "cancelled";
+  }
+  return "";
+}
+
+const char* kind_name(MotionTerm::Kind kind) {
+  return kind == MotionTerm::Kind::constraint  ? "constraint"
+         : kind == MotionTerm::Kind::objective ? "objective"
+                                               : "regularizer";
+}
+
+// Arrays of a plan: x (T, 3), R (T, 3, 3), e, f (T, n, 3), spin, yaw, tilt (T, n), q (T, nq),
+// travel (4).
+py::dict to_python(const MotionPlan& plan) {
+  const py::ssize_t T = static_cast<py::ssize_t>(plan.samples.size()),
+                    n = static_cast<py::ssize_t>(plan.samples[0].e.size()),
+                    nq = plan.samples[0].q.size();
+  py::array_t<double> x({T, py::ssize_t{3}}), R({T, py::ssize_t{3}, py::ssize_t{3}}),
+      e({T, n, py::ssize_t{3}}), f({T, n, py::ssize_t{3}}), spin({T, n}), yaw({T, n}), tilt({T, n}),
+      q({T, nq});
+  for (py::ssize_t i = 0; i < T; ++i) {
+    const MotionSample& s = plan.samples[i];
+    Eigen::Map<Vector3d>(x.mutable_data(i, 0)) = s.x;
+    Eigen::Map<Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>(R.mutable_data(i, 0, 0)) = s.R;
+    for (py::ssize_t j = 0; j < n; ++j) {
+      Eigen::Map<Vector3d>(e.mutable_data(i, j, 0)) = s.e[j];
+      Eigen::Map<Vector3d>(f.mutable_data(i, j, 0)) = s.f[j];
+      spin.mutable_at(i, j) = s.spin[j];
+      yaw.mutable_at(i, j) = s.yaw[j];
+      tilt.mutable_at(i, j) = s.tilt[j];
+    }
+    Eigen::Map<VectorXd>(q.mutable_data(i, 0), nq) = s.q;
+  }
+  Eigen::Vector4d travel;
+  travel << plan.travel.shift, plan.travel.yaw;
+  py::dict found;
+  found["x"] = x;
+  found["R"] = R;
+  found["e"] = e;
+  found["f"] = f;
+  found["spin"] = spin;
+  found["yaw"] = yaw;
+  found["tilt"] = tilt;
+  found["q"] = q;
+  found["travel"] = travel;
+  return found;
+}
+
+using Numbers = py::array_t<double, py::array::c_style | py::array::forcecast>;
+
+Numbers array_of(const py::dict& given, const char* name, const std::vector<py::ssize_t>& shape) {
+  if (!given.contains(name)) refuse("plan", std::string("an array '") + name + "'", "none");
+  const Numbers found = py::cast<Numbers>(given[name]);
+  if (std::vector<py::ssize_t>(found.shape(), found.shape() + found.ndim()) != shape) {
+    refuse(std::string("plan: ") + name, "another shape", found.ndim());
+  }
+  for (py::ssize_t k = 0; k < found.size(); ++k) {
+    if (!std::isfinite(found.data()[k])) {
+      refuse(std::string("plan: ") + name, "finite numbers", found.data()[k]);
+    }
+  }
+  return found;
+}
+
+MotionPlan from_python(const MotionProblem& problem, const py::dict& given) {
+  const py::ssize_t T = problem.samples(), n = problem.model().effector_count(),
+                    nq = problem.model().position_size();
+  const Numbers x = array_of(given, "x", {T, 3}), R = array_of(given, "R", {T, 3, 3}),
+                e = array_of(given, "e", {T, n, 3}), f = array_of(given, "f", {T, n, 3}),
+                spin = array_of(given, "spin", {T, n}), yaw = array_of(given, "yaw", {T, n}),
+                tilt = array_of(given, "tilt", {T, n}), q = array_of(given, "q", {T, nq}),
+                travel = array_of(given, "travel", {4});
+  MotionPlan plan;
+  for (py::ssize_t i = 0; i < T; ++i) {
+    MotionSample s;
+    s.x = Eigen::Map<const Vector3d>(x.data(i, 0));
+    s.R = Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>(R.data(i, 0, 0));
+    for (py::ssize_t j = 0; j < n; ++j) {
+      s.e.push_back(Eigen::Map<const Vector3d>(e.data(i, j, 0)));
+      s.f.push_back(Eigen::Map<const Vector3d>(f.data(i, j, 0)));
+      s.spin.push_back(spin.at(i, j));
+      s.yaw.push_back(yaw.at(i, j));
+      s.tilt.push_back(tilt.at(i, j));
+    }
+    s.q = Eigen::Map<const VectorXd>(q.data(i, 0), nq);
+    plan.samples.push_back(s);
+  }
+  plan.travel = {Eigen::Map<const Vector3d>(travel.data()), travel.at(3)};
+  return plan;
+}
+
+MotionTask make_task(double step, const Flags& contact, const Table& swing_height, double friction,
+                     double apart, std::shared_ptr<const Sdf> ground, const std::string& end,
+                     int fixed, std::optional<Eigen::Vector2d> travel, std::optional<double> turn,
+                     std::optional<double> height,
+                     const std::vector<std::tuple<int, int, Vector3d>>& places,
+                     const std::vector<std::tuple<int, int, double>>& ceilings) {
+  MotionTask task;
+  task.step = step;
+  task.contact = contact.cast<char>();
+  task.swing_height = swing_height;
+  task.friction = friction;
+  task.apart = apart;
+  task.ground = std::move(ground);
+  if (end != "periodic" && end != "rest" && end != "free") {
+    refuse("motion: end", "periodic, rest or free", "'" + end + "'");
+  }
+  task.end = end == "periodic" ? PlanEnd::periodic : end == "rest" ? PlanEnd::rest : PlanEnd::free;
+  task.fixed = fixed;
+  task.travel = travel;
+  task.turn = turn;
+  task.height = height;
+  for (const auto& [sample, effector, place] : places) {
+    task.places.push_back({sample, effector, place});
+  }
+  for (const auto& [first, last, limit] : ceilings) task.ceilings.push_back({first, last, limit});
+  return task;
+}
+
+py::dict solution(const MotionSolution& found, const MotionPlan& plan) {
+  py::dict out;
+  out["plan"] = to_python(plan);
+  out["status"] = status_name(found.status);
+  out["iterations"] = found.iterations;
+  out["value"] = found.value;
+  out["values"] = found.values;
+  return out;
+}
+
+MotionWatch watch_of(const py::object& progress) {
+  return [progress](int iteration, double value) {
+    const py::gil_scoped_acquire lock;
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    return progress.is_none() || !progress(iteration, value).equal(py::bool_(false));
+  };
+}
+
+template <class Function>
+py::dict solved(MotionProblem& problem, const py::dict& start, const MotionSolverOptions& options,
+                const py::object& progress, const Function& function) {
+  MotionPlan plan = from_python(problem, start);
+  const MotionWatch watch = watch_of(progress);
+  MotionSolution found;
+  {
+    const py::gil_scoped_release release;
+    found = function(problem, plan, options, watch);
+  }
+  return solution(found, plan);
+}
+
+void bind_model(py::module_& m) {
+  py::class_<LeggedModel, std::shared_ptr<LeggedModel>>(
+      m, "LeggedModel", "A robot on legs and wheels, as its motions are planned.")
+      .def(py::init([](std::shared_ptr<const ArticulatedModel> model,
+                       const std::vector<py::dict>& effectors, const Table& ranges,
+                       const VectorXd& stance) {
+             std::vector<EndEffector> found;
+             for (const py::dict& one : effectors) {
+               EndEffector e;
+               e.name = py::cast<std::string>(one["name"]);
+               e.kind = end_effector_kind(py::cast<std::string>(one["kind"]));
+               e.link = model->tree.link_index(py::cast<std::string>(one["link"]));
+               e.position = py::cast<Vector3d>(one["position"]);
+               if (one.contains("axis")) e.axis = py::cast<Vector3d>(one["axis"]);
+               if (one.contains("radius")) e.radius = py::cast<double>(one["radius"]);
+               if (one.contains("speed")) e.speed = py::cast<double>(one["speed"]);
+               if (one.contains("resistance")) e.resistance = py::cast<double>(one["resistance"]);
+               if (one.contains("leg")) e.leg = py::cast<int>(one["leg"]);
+               found.push_back(e);
+             }
+             std::vector<JointRange> limits;
+             for (Eigen::Index k = 0; k < ranges.rows(); ++k) {
+               limits.push_back({ranges(k, 0), ranges(k, 1), ranges(k, 2)});
+             }
+             return std::make_shared<LeggedModel>(std::move(model), found, limits, stance);
+           }),
+           py::arg("model"), py::arg("end_effectors"), py::arg("ranges"), py::arg("stance"),
+           "model: with a floating base; end_effectors: dicts of name, kind (point, welded, "
+           "passive, actuated), link, position (3,) [m] and, of wheels, axis (3,), radius [m], "
+           "speed [rad/s], resistance, leg (int); ranges (joints, 3): lower, upper, speed; stance: "
+           "q.")
+      .def(
+          "place",
+          [](const LeggedModel& m, const VectorXd& q) {
+            if (q.size() != m.position_size()) {
+              refuse("q", std::to_string(m.position_size()) + " numbers", q.size());
+            }
+            DynamicsWorkspace work(m.bodies());
+            LeggedKinematics at;
+            m.place(q.data(), false, work, at);
+            Points found(m.effector_count(), 3);
+            for (int j = 0; j < m.effector_count(); ++j) {
+              found.row(j) = at.effectors[j].position.transpose();
+            }
+            return found;
+          },
+          py::arg("q"), "Places (end effectors, 3) of feet and wheels' centres [m].")
+      .def_property_readonly("mass", &LeggedModel::mass)
+      .def_property_readonly("inertia", &LeggedModel::inertia)
+      .def_property_readonly("height", &LeggedModel::height);
+}
+
+}  // namespace
+
+void bind_locomotion(py::module_& m) {
+  bind_model(m);
+  py::class_<MotionTask>(m, "MotionTask", "What a motion is asked for.")
+      .def(py::init(&make_task), py::arg("step"), py::arg("contact"), py::arg("swing_height"),
+           py::arg("friction") = 0.8, py::arg("apart") = 0.02, py::arg("ground") = nullptr,
+           py::arg("end") = "periodic", py::arg("fixed") = 0, py::arg("travel") = py::none(),
+           py::arg("turn") = py::none(), py::arg("height") = py::none(),
+           py::arg("places") = std::vector<std::tuple<int, int, Vector3d>>(),
+           py::arg("ceilings") = std::vector<std::tuple<int, int, double>>());
+  py::class_<MotionSolverOptions>(m, "MotionSolverOptions")
+      .def(py::init<>())
+      .def_readwrite("iterations", &MotionSolverOptions::iterations)
+      .def_readwrite("tolerance", &MotionSolverOptions::tolerance)
+      .def_readwrite("multiplier_steps", &MotionSolverOptions::multiplier_steps)
+      .def_readwrite("unloading_steps", &MotionSolverOptions::unloading_steps)
+      .def_readwrite("lifting_steps", &MotionSolverOptions::lifting_steps);
+  const auto options = py::arg("options") = MotionSolverOptions();
+  const auto progress = py::arg("progress") = py::none();
+  py::class_<MotionProblem>(m, "MotionProblem", "E(m) of a robot and a task [G 2.4].")
+      .def(py::init([](std::shared_ptr<LeggedModel> model, const MotionTask& task) {
+             return std::make_unique<MotionProblem>(std::move(model), task);
+           }),
+           py::arg("model"), py::arg("task"))
+      .def("set_task", &MotionProblem::set_task, py::arg("task"))
+      .def("select", &MotionProblem::select, py::arg("groups"), py::arg("terms"))
+      .def("standing", [](const MotionProblem& p) { return to_python(p.standing()); })
+      .def_property_readonly("size", [](const MotionProblem& p) { return p.layout().size(); })
+      .def_property_readonly("free",
+                             [](const MotionProblem& p) {
+                               return std::vector<bool>(p.free().begin(), p.free().end());
+                             })
+      .def("value",
+           [](MotionProblem& p, const py::dict& plan) { return p.value(from_python(p, plan)); })
+      .def("linearize",
+           [](MotionProblem& p, const py::dict& plan) {
+             const double value = p.linearize(from_python(p, plan));
+             return py::make_tuple(value, p.gradient(), p.hessian().dense());
+           })
+      .def("newton_step",
+           [](MotionProblem& p, double damping) {
+             VectorXd step;
+             return py::make_tuple(p.newton_step(damping, step), step);
+           })
+      .def("move",
+           [](const MotionProblem& p, const py::dict& plan, const VectorXd& step) {
+             if (step.size() != p.layout().size()) {
+               refuse("step", std::to_string(p.layout().size()) + " numbers", step.size());
+             }
+             MotionPlan moved = from_python(p, plan);
+             p.move(step, moved);
+             return to_python(moved);
+           })
+      .def("report",
+           [](MotionProblem& p, const py::dict& plan) {
+             py::list found;
+             for (const TermReport& one : p.report(from_python(p, plan))) {
+               py::dict row;
+               row["name"] = one.name;
+               row["unit"] = one.unit;
+               row["kind"] = kind_name(one.kind);
+               row["worst"] = one.worst;
+               row["tolerance"] = one.tolerance;
+               row["value"] = one.value;
+               row["sample"] = one.sample;
+               row["effector"] = one.effector;
+               found.append(row);
+             }
+             return found;
+           })
+      .def(
+          "solve",
+          [](MotionProblem& p, const py::dict& plan, const MotionSolverOptions& o,
+             const py::object& watch) { return solved(p, plan, o, watch, solve_motion); },
+          py::arg("plan"), options, progress)
+      .def(
+          "warm_start",
+          [](MotionProblem& p, const py::dict& plan, const MotionSolverOptions& o,
+             const py::object& watch) { return solved(p, plan, o, watch, warm_start); },
+          py::arg("plan"), options, progress);
+}
+
+}  // namespace diffsim

@@ -1,0 +1,185 @@
+"""Motions of legged robots from YAML: found, told when not, saved, planned again, refused."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("diffsim_ros._engine", reason="the engine is not built")
+
+from diffsim_ros import _engine
+from diffsim_ros.cli import main
+from diffsim_ros.errors import InputError
+from diffsim_ros.planning.locomotion import (
+    LocomotionConfig,
+    LocomotionGoals,
+    LocomotionMotion,
+    generate,
+    load_legged_robot,
+    load_locomotion,
+    named_gait,
+)
+
+ROOT = Path(__file__).resolve().parents[3]
+ROBOTS = ROOT / "config" / "locomotion" / "robots"
+PLANS = ROOT / "config" / "planning"
+
+
+def config(robot, gait="roll", samples=12, duration=1.0, *, periodic=True, **goals):
+    legged = load_legged_robot(ROBOTS / f"{robot}.yaml")
+    footfall = named_gait(legged, gait, samples, periodic=periodic)
+    return LocomotionConfig(
+        "test", robot, legged, footfall, duration, 0.02, goals=LocomotionGoals(**goals)
+    )
+
+
+@pytest.fixture(scope="module")
+def trot():
+    return generate(config("quadruped", "trot", duration=0.5, travel=(0.1, 0.0), turn=0.0))
+
+
+@pytest.mark.parametrize("name", ["quadruped_trot", "agilebot_duck", "swizzlebot_turn"])
+def test_shipped_plans_reach_their_goals(name, tmp_path, capsys):
+    assert main(["plan", str(PLANS / f"{name}.yaml"), "--out", str(tmp_path / "out")]) == 0
+    assert "\nreached after" in capsys.readouterr().out
+    motion = LocomotionMotion.load(tmp_path / "out" / "motion.npz")
+    assert motion.status == "reached" and motion.holds
+    for made in ("result.yaml", "metrics.json", "trajectory.yaml", "motion.png", "footfalls.png"):
+        assert (tmp_path / "out" / made).stat().st_size > 100
+
+
+def test_a_car_with_tilted_front_wheels_cannot_drive_and_says_why(tmp_path):
+    """[G 2.5.1]."""
+    assert generate(config("car", travel=(0.2, 0.0), turn=0.0)).status == "reached"
+    motion = generate(config("car_tilted", travel=(0.2, 0.0), turn=0.0))
+    broken = {one.name for one in motion.constraints if not one.holds}
+    assert motion.status == "violated"
+    assert broken & {"rolling", "wheel_axis", "friction"}
+    with pytest.raises(InputError, match=r"constraints: got '.*wheel_axis"):
+        motion.trajectory()
+    motion.save(tmp_path / "motion.npz")
+    read = LocomotionMotion.load(tmp_path / "motion.npz")
+    with pytest.raises(InputError, match="all within tolerances"):
+        read.trajectory()
+
+
+def test_a_motion_is_saved_whole(trot, tmp_path):
+    trot.save(tmp_path / "motion.npz")
+    read = LocomotionMotion.load(tmp_path / "motion.npz")
+    for name in ("com", "base", "positions", "contacts", "contact", "forces", "travel"):
+        assert np.array_equal(getattr(read, name), getattr(trot, name))
+    assert read.constraints == trot.constraints and read.goals == trot.goals
+    assert read.joints == trot.joints and read.step == trot.step and read.periodic
+
+
+def test_what_is_no_motion_is_refused(trot, tmp_path):
+    trot.save(tmp_path / "motion.npz")
+    with np.load(tmp_path / "motion.npz") as saved:
+        arrays = dict(saved)
+    for name in ("com", "report"):
+        np.savez(tmp_path / "less.npz", **{k: v for k, v in arrays.items() if k != name})
+        with pytest.raises(InputError, match=name):
+            LocomotionMotion.load(tmp_path / "less.npz")
+    np.savez(tmp_path / "other.npz", **{**arrays, "forces": arrays["forces"][:3]})
+    with pytest.raises(InputError, match="forces"):
+        LocomotionMotion.load(tmp_path / "other.npz")
+
+
+def test_a_trajectory_repeats_and_its_speeds_are_those_of_its_positions(trot):
+    made = trot.trajectory(periods=3, rate=200.0)
+    assert made.times[-1] == pytest.approx(3 * trot.duration)
+    one = round(trot.duration * 200)
+    assert made.positions[one] == pytest.approx(made.positions[0])
+    slope = np.gradient(made.positions, made.times, axis=0)
+    assert slope[5:-5] == pytest.approx(made.velocities[5:-5], abs=0.05)
+
+
+def test_newtons_and_eulers_laws_hold_for_arrays_alone(trot):
+    """Without the engine: m (x'' - g) = sum f; and moments about the centre of mass vanish in the
+    mean over a period of a motion that does not turn."""
+    robot = load_legged_robot(ROBOTS / "quadruped.yaml")
+    x = np.vstack([trot.com[-1] - trot.travel[:3], trot.com, trot.com[0] + trot.travel[:3]])
+    acceleration = (x[2:] - 2 * x[1:-1] + x[:-2]) / trot.step**2
+    total = robot.mass * (acceleration + np.array([0, 0, 9.81]))
+    assert trot.forces.sum(axis=1) == pytest.approx(total, abs=2e-3 * robot.mass * 9.81)
+    arms = trot.contacts - trot.com[:, None]
+    moments = np.cross(arms, trot.forces).sum(axis=1)
+    assert moments.mean(axis=0) == pytest.approx(np.zeros(3), abs=2e-3 * robot.mass)
+
+
+def test_a_changed_goal_begins_with_the_motion_there_is(trot):
+    asked = config("quadruped", "trot", duration=0.5, travel=(0.14, 0.0), turn=0.0)
+    found = generate(asked, start=trot)
+    assert found.status == "reached"
+    assert found.travel[0] == pytest.approx(0.14, abs=5e-3)
+
+
+def test_places_are_reached_and_missed_ones_told():
+    asked = config(
+        "agilebot", samples=21, duration=2.0, periodic=False, travel=(0.15, 0.0), turn=0.0,
+    )  # fmt: skip
+    motion = generate(asked)
+    assert motion.status == "reached"
+    assert np.ptp(motion.positions[:2], axis=0) == pytest.approx(0.0, abs=1e-12)  # begins at rest
+    assert motion.positions[-1] == pytest.approx(motion.positions[-2], abs=2e-3)
+    far = replace(asked, goals=replace(asked.goals, travel=(3.0, 0.0)), attempts=1)
+    missed = generate(far)  # 0.24 m/s is the fastest that its wheels turn
+    assert missed.status in ("goals_missed", "violated")
+    assert not missed.goals[0].reached
+
+
+def test_a_search_can_be_ended():
+    token = _engine.CancelToken()
+
+    def stop(attempt, iteration, value):
+        if iteration == 3:
+            token.cancel()
+
+    asked = config("creature3", "wave", duration=0.8, travel=(0.3, 0.0))
+    assert generate(asked, progress=stop, cancel=token).status == "cancelled"
+
+
+PLAN = {
+    "locomotion": {
+        "robot": str(ROBOTS / "quadruped.yaml"), "footfall": {"gait": "trot"}, "duration": 0.5,
+        "samples": 12, "swing_height": 0.02, "goals": {"travel": [0.1, 0]},
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"duration": 0}, "locomotion.duration: got 0"),
+        ({"samples": 3}, "locomotion.samples: got 3"),
+        ({"swing_height": -0.01}, "locomotion.swing_height"),
+        ({"friction": "rough"}, "locomotion.friction: got 'rough'"),
+        ({"footfall": {"gait": "gallop"}}, "gait: got 'gallop'"),
+        ({"goals": {"travel": [1]}}, "goals.travel"),
+        ({"goals": {"speed": 1}}, "goals.speed"),
+        ({"goals": {"places": [{"time": 0.9, "x": 1}]}}, "0 to 0.5 s"),
+        ({"goals": {"places": [{"time": 0.2}]}}, "at least one of x, y and z"),
+        ({"goals": {"places": [{"time": 0.2, "x": 1, "of": "FX"}]}}, "of: got 'FX'"),
+        ({"goals": {"ceilings": [{"height": 0.1, "begin": 0.4, "end": 0.1}]}}, "after `begin`"),
+        ({"ground": {"marsh": {}}}, "locomotion.ground"),
+        ({"search": {"attempts": 0}}, "search.attempts"),
+        ({"wings": 2}, "locomotion.wings"),
+    ],
+)
+def test_bad_plans_are_refused_by_name(changes, words):
+    with pytest.raises(InputError) as raised:
+        load_locomotion({"locomotion": {**PLAN["locomotion"], **changes}})
+    assert words in str(raised.value)
+
+
+def test_a_slope_is_climbed():
+    slope = {"plane": {"normal": [-0.1736, 0, 0.9848]}}
+    asked = load_locomotion(
+        {"locomotion": {**PLAN["locomotion"], "ground": slope, "goals": {"travel": [0.1, 0.0]}}}
+    )
+    motion = generate(asked)
+    assert motion.status == "reached", motion.constraints
+    assert motion.travel[2] / motion.travel[0] == pytest.approx(np.tan(np.deg2rad(10)), abs=0.01)
+    ground = motion.contacts @ [-0.1736, 0, 0.9848]
+    assert ground[motion.contact] == pytest.approx(0.0, abs=1e-3)

@@ -1,0 +1,154 @@
+"""The native motion problem: every term against differences, its steps, plans of a quadruped."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("diffsim_ros._engine", reason="the engine is not built")
+
+from diffsim_ros import _engine
+from tests.planning.locomotion.quadruped import FEET, footfall, solo12
+
+STEP = 0.05
+TERMS = (
+    "newton euler pushes friction passive_wheel rolling height apart centre_of_mass orientation "
+    "wheel_axis contact_point welded_wheel joint_range joint_speed wheel_speed rest begin travel "
+    "turn body_height places ceiling smooth posture even_forces steady_forces"
+).split()
+
+
+def problem(kind="point", *, end="periodic", ground=None, samples=8, **more):
+    contact, height = footfall(samples, (0, 0.5, 0.5, 0), 0.5)
+    goals = {
+        "travel": np.array([0.2, 0.05]), "turn": 0.3, "height": 0.2,
+        "places": [(3, -1, np.array([0.1, np.nan, 0.2])), (4, 2, np.array([0.1, 0.0, 0.2]))],
+        "ceilings": [(2, 5, 0.2)],
+    }  # fmt: skip
+    task = _engine.MotionTask(
+        STEP, contact, 0.05 * height, 0.6, end=end, ground=ground, **{**goals, **more}
+    )
+    return _engine.MotionProblem(solo12(kind, resistance=0.02), task)
+
+
+def random_plan(of, rng, up=0.0):
+    plan = of.standing()
+    plan["x"][:, 2] += up
+    plan["e"][:, :, 2] += up
+    plan["q"][:, 2] += up
+    plan = of.move(plan, 0.15 * rng.standard_normal(of.size))
+    plan["spin"] += 15 * rng.standard_normal(plan["spin"].shape)
+    plan["f"][::2] *= -3
+    plan["q"][:, 7:] += 0.5 * rng.standard_normal(plan["q"][:, 7:].shape)
+    plan["e"][:, 0] = plan["e"][:, 1] + 0.01
+    return plan
+
+
+def deviation(of, plan, rng, directions=3):
+    """Largest relative deviation of the gradient from central differences."""
+    gradient, free = of.linearize(plan)[1], np.array(of.free)
+    worst = 0.0
+    for _ in range(directions):
+        d = rng.standard_normal(of.size) * free
+        d /= np.linalg.norm(d)
+        slope = gradient @ d
+        differences = [
+            (of.value(of.move(plan, e * d)) - of.value(of.move(plan, -e * d))) / (2 * e)
+            for e in (1e-4, 1e-5)
+        ]
+        scale = max(abs(slope), 1e-9 * of.value(plan), 1e-12)
+        worst = max(worst, min(abs(one - slope) for one in differences) / scale)
+    return worst
+
+
+@pytest.mark.parametrize("kind", ["point", "welded", "passive", "actuated"])
+@pytest.mark.parametrize("end", ["periodic", "rest"])
+@pytest.mark.parametrize("round_ground", [False, True])
+def test_every_terms_gradient_against_differences(kind, end, round_ground):
+    ground = _engine.Sphere(1.5) if round_ground else None
+    of = problem(kind, end=end, ground=ground)
+    rng = np.random.default_rng(1)
+    plan = random_plan(of, rng, 1.5 if round_ground else 0.0)
+    seen = [row["name"] for row in of.report(plan)]
+    assert set(seen) <= set(TERMS)
+    for name in seen:
+        of.select(63, [name])
+        assert deviation(of, plan, rng) < 2e-6, name
+    of.select(63, [])
+    assert deviation(of, plan, rng) < 2e-7
+
+
+def test_every_term_is_seen_somewhere():
+    seen = set()
+    for kind in ("point", "welded", "passive", "actuated"):
+        for end in ("periodic", "rest"):
+            of = problem(kind, end=end)
+            plan = random_plan(of, np.random.default_rng(0))
+            seen |= {row["name"] for row in of.report(plan) if row["value"] > 0}
+    assert seen == set(TERMS)
+
+
+@pytest.mark.parametrize("end", ["periodic", "rest"])
+def test_the_banded_factors_solve_the_whole_system(end):
+    of = problem("passive", end=end)
+    plan = random_plan(of, np.random.default_rng(2))
+    _, gradient, hessian = of.linearize(plan)
+    free = np.array(of.free)
+    found, step = of.newton_step(1e-3)
+    assert found
+    left = (hessian + 1e-3 * np.eye(free.sum())) @ step[free] + gradient[free]
+    assert np.abs(left).max() < 1e-10 * np.abs(hessian).max() * np.abs(step).max()
+    assert not step[~free].any()
+
+
+def test_the_hessian_is_the_derivative_of_the_gradient_where_rows_are_linear():
+    of = problem("point")
+    plan = random_plan(of, np.random.default_rng(3))
+    of.select(63, ["newton", "pushes", "even_forces", "posture", "height", "travel"])
+    plan["travel"][3] = 0.0
+    _, _, hessian = of.linearize(plan)
+    free = np.flatnonzero(of.free)
+    rng = np.random.default_rng(4)
+    d = np.zeros(of.size)
+    d[free] = rng.standard_normal(free.size)
+    d[-1] = 0.0  # the turn of the period is not linear
+    gradients = [of.linearize(of.move(plan, e * d))[1][free] for e in (1e-6, -1e-6)]
+    change = (gradients[0] - gradients[1]) / 2e-6
+    expected = hessian @ d[free]
+    keep = slice(0, -1)
+    assert change[keep] == pytest.approx(expected[keep], rel=1e-4, abs=1e-5 * abs(expected).max())
+
+
+@pytest.mark.parametrize(
+    ("phases", "duty"),
+    [((0, 0.5, 0.5, 0), 0.5), ((0, 0.5, 0.25, 0.75), 0.75), ((0, 0, 0.5, 0.5), 0.6)],
+    ids=["trot", "walk", "bound"],
+)
+def test_a_quadruped_goes_where_it_is_told(phases, duty):
+    contact, height = footfall(12, phases, duty)
+    task = _engine.MotionTask(
+        STEP, contact, 0.05 * height, 0.7, travel=np.array([0.2, 0.0]), turn=0.0
+    )
+    of = _engine.MotionProblem(solo12("point"), task)
+    options = _engine.MotionSolverOptions()
+    options.iterations = 300
+    found = of.solve(of.warm_start(of.standing())["plan"], options)
+    assert found["status"] == "converged"
+    plan = found["plan"]
+    assert plan["travel"] == pytest.approx([0.2, 0, 0, 0], abs=4e-3)
+    # Newton's law with nothing of the engine's: a mean force of one weight, none in the air.
+    assert plan["f"].sum(axis=1).mean(axis=0) == pytest.approx([0, 0, 1], abs=2e-3)
+    assert not plan["f"][~contact].any()
+    assert plan["e"][..., 2] == pytest.approx(0.05 * height, abs=5e-4)
+    feet = [solo12("point").place(q) for q in plan["q"]]
+    assert np.array(feet) == pytest.approx(plan["e"], abs=1e-3)
+    for j in range(len(FEET)):  # what touches does not move
+        for i in range(11):
+            if contact[i, j] and contact[i + 1, j]:
+                assert plan["e"][i + 1, j] == pytest.approx(plan["e"][i, j], abs=1e-3)
+
+
+def test_wheels_that_all_point_forward_cannot_turn_on_the_spot():
+    contact = np.ones((8, 4), bool)
+    task = _engine.MotionTask(STEP, contact, np.zeros((8, 4)), 0.7, turn=0.35)
+    of = _engine.MotionProblem(solo12("passive"), task)
+    found = of.solve(of.warm_start(of.standing())["plan"])
+    assert abs(found["plan"]["travel"][3]) < 0.1
