@@ -12,10 +12,16 @@ from diffsim_ros.commands.plan_compliant import FILES, summary, write_all
 from diffsim_ros.errors import InputError
 from diffsim_ros.inverse.gradient_check import check_problem
 from diffsim_ros.output import write_yaml
+from diffsim_ros.planning.locomotion import generate, load_locomotion
 from diffsim_ros.planning.locomotion.compliant import figures, problem_of, refine
 from diffsim_ros.planning.locomotion.compliant_config import is_compliant, load_compliant
 from diffsim_ros.planning.locomotion.compliant_results import walking_scene
-from diffsim_ros.planning.locomotion.nominal import NominalMotion, periodic_splines, read_nominal
+from diffsim_ros.planning.locomotion.nominal import (
+    NominalMotion,
+    nominal_of,
+    periodic_splines,
+    read_nominal,
+)
 from diffsim_ros.scene import load_scene
 from diffsim_ros.yaml_file import read_yaml
 from validation.compliant import PLAN, layered, plan
@@ -57,6 +63,18 @@ def test_plan_of_the_repository_is_the_trot():
     made = trot(content["compliant"]["speed"])
     assert nominal.joints == made.joints
     np.testing.assert_allclose(nominal.targets, made.targets, atol=1e-6)
+
+
+def test_generated_motion_is_a_nominal_one(tmp_path):
+    made = generate(load_locomotion(PLAN.with_name("soft_foot_trot_generated.yaml")))
+    made.save(tmp_path / "motion.npz")
+    nominal = read_nominal(tmp_path / "motion.npz", None)
+    assert nominal.period == pytest.approx(0.4)
+    np.testing.assert_array_equal(nominal.targets, made.positions)
+    one = plan(layered(1), compliant={**QUICK, "nominal": str(tmp_path / "motion.npz")})
+    assert one.nominal.joints == made.joints and one.scene.steps == 96
+    with pytest.raises(InputError, match="periodic footfall"):
+        nominal_of(replace(made, periodic=False))
 
 
 def test_gradient_is_that_of_the_motion(config):

@@ -32,11 +32,11 @@ ESTIMATED: Section = {
 }  # fmt: skip
 COMPLIANT: Section = {
     "nominal": Field(
-        "any", "table (.csv: time, then a column per joint) of the motors' targets over one cycle "
-        "at equal intervals, the first row at its start",
+        "any", "the motors' targets over one cycle at equal intervals: a table (.csv: time, then a "
+        "column per joint), the first row at its start; or the motion.npz of a `locomotion`",
         default=REQUIRED,
     ),
-    "period": _number("of a cycle; absent: that of the table's equal intervals", "s", None),
+    "period": _number("of a cycle; absent: that of the file's equal intervals", "s", None),
     "body": Field("text", "rigid body of the scene whose motion counts: the trunk",
                   default=REQUIRED),
     "speed": Field("number", "mean speed that is wanted over `cycles`", "m/s", REQUIRED),

@@ -10,6 +10,7 @@ from scipy.interpolate import BSpline
 
 from ...errors import InputError
 from ...tables import number_table, read_rows
+from .motion import LocomotionMotion
 
 EVEN = 1e-5
 """[1] by which intervals between samples may differ, of one."""
@@ -66,11 +67,26 @@ class NominalMotion:
         return u * u * (3.0 - 2.0 * u), k % n
 
 
+def nominal_of(motion: LocomotionMotion) -> NominalMotion:
+    """Positions of joints of a period of a legged robot's motion (`generate`), as targets.
+
+    InputError for a motion that does not begin anew.
+    """
+    if not motion.periodic:
+        rule = "one of a periodic footfall pattern"
+        raise InputError(f"motion {motion.name!r}", "periodic", False, rule)
+    times = np.arange(len(motion.positions)) * motion.step
+    period = float(len(times) * motion.step)
+    return NominalMotion(motion.joints, times, motion.positions, period)
+
+
 def read_nominal(path: str | Path, period: float | None) -> NominalMotion:
-    """Targets from a table; InputError naming file, row and rule.
+    """Targets from a table, or from a motion.npz; InputError naming file, row and rule.
 
     period  [s]; None: that of equal intervals
     """
+    if Path(path).suffix == ".npz":
+        return nominal_of(LocomotionMotion.load(path))
     header, rows = read_rows(path, RULE)
     names = [name.strip() for name in header]
     if len(names) < 2 or names[0] != "time" or len(set(names)) < len(names) or len(rows) < 2:
