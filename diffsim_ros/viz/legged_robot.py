@@ -51,14 +51,17 @@ def draw_robot(
 def standing_picture(title: str, **drawn: Any) -> Figure:
     """Four views of one pose; keywords as arguments of `draw_robot`."""
     figure = style.new_figure(9.0, 8.0)
-    views = ((22, -55, "from the front right"), (0, -90, "from the right"), (0, 0, "from ahead"),
-             (90, -90, "from above"))  # fmt: skip
-    for k, (elevation, azimuth, name) in enumerate(views):
+    views = ((22, -55, "from the front right", ""), (0, -90, "from the right", "y"),
+             (0, 0, "from ahead", "x"), (90, -90, "from above", "z"))  # fmt: skip
+    for k, (elevation, azimuth, name, along) in enumerate(views):
         axes = figure.add_subplot(2, 2, k + 1, projection="3d")
         if k:
             axes.set_proj_type("ortho")
         axes.view_init(elevation, azimuth)
         draw_robot(axes, **drawn)
+        if along:  # seen end on
+            getattr(axes, f"set_{along}ticks")([])
+            getattr(axes, f"set_{along}label")("")
         axes.set_title(name, fontsize=9)
     figure.suptitle(title)
     return figure

@@ -168,6 +168,38 @@ py::dict solved(MotionProblem& problem, const py::dict& start, const MotionSolve
   return solution(found, plan);
 }
 
+py::dict unknowns(const MotionProblem& problem) {
+  const MotionLayout& layout = problem.layout();
+  const int m = problem.model().effector_count();
+  const auto T = static_cast<py::ssize_t>(layout.samples());
+  const auto rows = [&](py::ssize_t count, int size, auto at) {
+    py::array_t<int> out(size > 1 ? std::vector<py::ssize_t>{T, count, size}
+                                  : std::vector<py::ssize_t>{T, count});
+    int* to = out.mutable_data();
+    for (int i = 0; i < T; ++i) {
+      for (int j = 0; j < count; ++j) {
+        const int first = at(i, j);
+        for (int k = 0; k < size; ++k) *to++ = first < 0 ? -1 : first + k;
+      }
+    }
+    return out;
+  };
+  const auto wheel = [&](int j) { return problem.model().effectors()[j].is_wheel(); };
+  py::dict found;
+  found["x"] = rows(3, 1, [&](int i, int k) { return layout.x(i) + k; });
+  found["R"] = rows(3, 1, [&](int i, int k) { return layout.R(i) + k; });
+  found["e"] = rows(m, 3, [&](int i, int j) { return layout.e(i, j); });
+  found["f"] = rows(m, 3, [&](int i, int j) { return layout.f(i, j); });
+  found["spin"] = rows(m, 1, [&](int i, int j) { return wheel(j) ? layout.spin(i, j) : -1; });
+  found["yaw"] = rows(m, 1, [&](int i, int j) { return wheel(j) ? layout.yaw(i, j) : -1; });
+  found["tilt"] = rows(m, 1, [&](int i, int j) { return wheel(j) ? layout.tilt(i, j) : -1; });
+  found["q"] = rows(layout.q_size(), 1, [&](int i, int k) { return layout.q(i) + k; });
+  py::array_t<int> travel(4);
+  for (int k = 0; k < 4; ++k) travel.mutable_at(k) = layout.travel() + k;
+  found["travel"] = travel;
+  return found;
+}
+
 void bind_model(py::module_& m) {
   py::class_<LeggedModel, std::shared_ptr<LeggedModel>>(
       m, "LeggedModel", "A robot on legs and wheels, as its motions are planned.")
@@ -220,27 +252,10 @@ void bind_model(py::module_& m) {
       .def_property_readonly("height", &LeggedModel::height);
 }
 
-}  // namespace
+using ProblemClass = py::class_<MotionProblem>;
 
-void bind_locomotion(py::module_& m) {
-  bind_model(m);
-  py::class_<MotionTask>(m, "MotionTask", "What a motion is asked for.")
-      .def(py::init(&make_task), py::arg("step"), py::arg("contact"), py::arg("swing_height"),
-           py::arg("friction") = 0.8, py::arg("apart") = 0.02, py::arg("ground") = nullptr,
-           py::arg("end") = "periodic", py::arg("fixed") = 0, py::arg("travel") = py::none(),
-           py::arg("turn") = py::none(), py::arg("height") = py::none(),
-           py::arg("places") = std::vector<std::tuple<int, int, Vector3d>>(),
-           py::arg("ceilings") = std::vector<std::tuple<int, int, double>>());
-  py::class_<MotionSolverOptions>(m, "MotionSolverOptions")
-      .def(py::init<>())
-      .def_readwrite("iterations", &MotionSolverOptions::iterations)
-      .def_readwrite("tolerance", &MotionSolverOptions::tolerance)
-      .def_readwrite("multiplier_steps", &MotionSolverOptions::multiplier_steps)
-      .def_readwrite("unloading_steps", &MotionSolverOptions::unloading_steps)
-      .def_readwrite("lifting_steps", &MotionSolverOptions::lifting_steps);
-  const auto options = py::arg("options") = MotionSolverOptions();
-  const auto progress = py::arg("progress") = py::none();
-  py::class_<MotionProblem>(m, "MotionProblem", "E(m) of a robot and a task [G 2.4].")
+void bind_energy(ProblemClass& problem) {
+  problem
       .def(py::init([](std::shared_ptr<LeggedModel> model, const MotionTask& task) {
              return std::make_unique<MotionProblem>(std::move(model), task);
            }),
@@ -260,20 +275,35 @@ void bind_locomotion(py::module_& m) {
              const double value = p.linearize(from_python(p, plan));
              return py::make_tuple(value, p.gradient(), p.hessian().dense());
            })
+      .def("second_derivative",
+           [](MotionProblem& p, const py::dict& plan) {
+             const MotionPlan at = from_python(p, plan);
+             const py::gil_scoped_release release;
+             return p.second_derivative(at);
+           })
+      .def_property_readonly(
+          "unknowns", &unknowns,
+          "Indices among the unknowns: x, R (T, 3), e, f (T, m, 3), spin, yaw, tilt (T, m; -1: no "
+          "wheel), q (T, n), travel (4,).")
       .def("newton_step",
            [](MotionProblem& p, double damping) {
              VectorXd step;
              return py::make_tuple(p.newton_step(damping, step), step);
            })
-      .def("move",
-           [](const MotionProblem& p, const py::dict& plan, const VectorXd& step) {
-             if (step.size() != p.layout().size()) {
-               refuse("step", std::to_string(p.layout().size()) + " numbers", step.size());
-             }
-             MotionPlan moved = from_python(p, plan);
-             p.move(step, moved);
-             return to_python(moved);
-           })
+      .def("move", [](const MotionProblem& p, const py::dict& plan, const VectorXd& step) {
+        if (step.size() != p.layout().size()) {
+          refuse("step", std::to_string(p.layout().size()) + " numbers", step.size());
+        }
+        MotionPlan moved = from_python(p, plan);
+        p.move(step, moved);
+        return to_python(moved);
+      });
+}
+
+void bind_solvers(ProblemClass& problem) {
+  const auto options = py::arg("options") = MotionSolverOptions();
+  const auto progress = py::arg("progress") = py::none();
+  problem
       .def("report",
            [](MotionProblem& p, const py::dict& plan) {
              py::list found;
@@ -301,6 +331,29 @@ void bind_locomotion(py::module_& m) {
           [](MotionProblem& p, const py::dict& plan, const MotionSolverOptions& o,
              const py::object& watch) { return solved(p, plan, o, watch, warm_start); },
           py::arg("plan"), options, progress);
+}
+
+}  // namespace
+
+void bind_locomotion(py::module_& m) {
+  bind_model(m);
+  py::class_<MotionTask>(m, "MotionTask", "What a motion is asked for.")
+      .def(py::init(&make_task), py::arg("step"), py::arg("contact"), py::arg("swing_height"),
+           py::arg("friction") = 0.8, py::arg("apart") = 0.02, py::arg("ground") = nullptr,
+           py::arg("end") = "periodic", py::arg("fixed") = 0, py::arg("travel") = py::none(),
+           py::arg("turn") = py::none(), py::arg("height") = py::none(),
+           py::arg("places") = std::vector<std::tuple<int, int, Vector3d>>(),
+           py::arg("ceilings") = std::vector<std::tuple<int, int, double>>());
+  py::class_<MotionSolverOptions>(m, "MotionSolverOptions")
+      .def(py::init<>())
+      .def_readwrite("iterations", &MotionSolverOptions::iterations)
+      .def_readwrite("tolerance", &MotionSolverOptions::tolerance)
+      .def_readwrite("multiplier_steps", &MotionSolverOptions::multiplier_steps)
+      .def_readwrite("unloading_steps", &MotionSolverOptions::unloading_steps)
+      .def_readwrite("lifting_steps", &MotionSolverOptions::lifting_steps);
+  ProblemClass problem(m, "MotionProblem", "E(m) of a robot and a task [G 2.4].");
+  bind_energy(problem);
+  bind_solvers(problem);
 }
 
 }  // namespace diffsim

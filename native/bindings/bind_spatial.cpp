@@ -353,14 +353,13 @@ void bind_dyads(py::module_& m) {
       py::arg("X"), py::arg("dyad"), py::arg("bar"), "Gradients (E, r), (6, 6).");
 }
 
-using Dense = Eigen::Ref<const MatrixXd>;
-
-void check_product(const std::string& place, const Dense& a, const Dense& b) {
+void check_product(const std::string& place, const MatrixXd& a, const MatrixXd& b) {
   if (a.cols() != b.rows())
     refuse(place, "columns of a must be as many as rows of b",
            std::to_string(a.cols()) + " and " + std::to_string(b.rows()));
 }
-void check_shape(const std::string& place, const Dense& bar, Eigen::Index rows, Eigen::Index cols) {
+void check_shape(const std::string& place, const MatrixXd& bar, Eigen::Index rows,
+                 Eigen::Index cols) {
   if (bar.rows() != rows || bar.cols() != cols)
     refuse(
         place,
@@ -371,7 +370,7 @@ void check_shape(const std::string& place, const Dense& bar, Eigen::Index rows, 
 void bind_matrix_adjoints(py::module_& m) {
   m.def(
       "product_adjoint",
-      [](const Dense& a, const Dense& b, const Dense& bar) {
+      [](const MatrixXd& a, const MatrixXd& b, const MatrixXd& bar) {
         check_product("product_adjoint", a, b);
         check_shape("product_adjoint", bar, a.rows(), b.cols());
         return product_adjoint(a, b, bar);
@@ -379,7 +378,7 @@ void bind_matrix_adjoints(py::module_& m) {
       py::arg("a"), py::arg("b"), py::arg("bar"), "Gradients of a b  [Qa (20)-(22)].");
   m.def(
       "congruence_adjoint",
-      [](const Dense& a, const Dense& b, const Dense& bar) {
+      [](const MatrixXd& a, const MatrixXd& b, const MatrixXd& bar) {
         check_product("congruence_adjoint", b, a);
         check_product("congruence_adjoint", a.transpose(), b);
         check_shape("congruence_adjoint", bar, a.cols(), a.cols());
@@ -388,7 +387,7 @@ void bind_matrix_adjoints(py::module_& m) {
       py::arg("a"), py::arg("b"), py::arg("bar"), "Gradients of a^T b a  [Qa (23)].");
   m.def(
       "matrix_inverse_adjoint",
-      [](const Dense& inverse, const Dense& bar) -> MatrixXd {
+      [](const MatrixXd& inverse, const MatrixXd& bar) -> MatrixXd {
         check_shape("matrix_inverse_adjoint", inverse, inverse.rows(), inverse.rows());
         check_shape("matrix_inverse_adjoint", bar, inverse.rows(), inverse.rows());
         return matrix_inverse_adjoint(inverse, bar);
@@ -397,7 +396,7 @@ void bind_matrix_adjoints(py::module_& m) {
       "Gradient by a of a^-1, from the inverse itself  [Qa (24)].");
   m.def(
       "triple_product_adjoint",
-      [](const Dense& a, const Dense& b, const Dense& c, const Dense& bar) {
+      [](const MatrixXd& a, const MatrixXd& b, const MatrixXd& c, const MatrixXd& bar) {
         check_product("triple_product_adjoint", a, b);
         check_product("triple_product_adjoint", b, c);
         check_shape("triple_product_adjoint", bar, a.rows(), c.cols());

@@ -65,11 +65,11 @@ void check(const LeggedModel& model, const MotionTask& task) {
 // Takes rows in one order, whatever is asked for: their numbers are those of their multipliers.
 class MotionProblem::Sink : public RowSink {
  public:
-  enum Mode { kValue, kSlopes, kShift, kReport };
+  enum Mode { kValue, kGradient, kSlopes, kShift, kReport };
 
   Sink(MotionProblem& problem, int mode)
       : RowSink(4 * problem.layout_.sample_size() + 8), problem_(problem), mode_(mode) {
-    slopes_ = mode == kSlopes;
+    slopes_ = differentiates();
   }
 
   void of(const MotionTerm& term, int index) {
@@ -89,7 +89,7 @@ class MotionProblem::Sink : public RowSink {
       total += term_->weight * rows_.value[k] * rows_.value[k];
       weights[k] = 2 * term_->weight;
     }
-    if (mode_ == kSlopes) problem_.scatter(rows_, weights);
+    if (differentiates()) problem_.scatter(rows_, weights, mode_ == kSlopes);
   }
 
   void below(double epsilon) override {
@@ -99,14 +99,15 @@ class MotionProblem::Sink : public RowSink {
     if (mode_ == kReport) note(std::max(r, 0.), term_->weight * p.value);
     if (mode_ == kShift) shift = std::max(-epsilon, r + shift);
     total += term_->weight * p.value;
-    if (mode_ != kSlopes || p.curvature == 0) return;
+    if (!differentiates() || p.curvature == 0) return;
     rows_.value[0] = p.slope / p.curvature;
-    problem_.scatter(rows_, VectorXd::Constant(1, term_->weight * p.curvature));
+    problem_.scatter(rows_, VectorXd::Constant(1, term_->weight * p.curvature), mode_ == kSlopes);
   }
 
   double total = 0;
 
  private:
+  bool differentiates() const { return mode_ == kSlopes || mode_ == kGradient; }
   bool constrains() const { return term_->kind == MotionTerm::Kind::constraint; }
   double& next() {
     if (at_ == problem_.shifts_.size()) problem_.shifts_.push_back(0);
@@ -183,7 +184,7 @@ void MotionProblem::select(unsigned groups, const std::vector<std::string>& name
 }
 
 double MotionProblem::pass(const MotionPlan& plan, int mode) {
-  evaluation_.look(plan, mode == Sink::kSlopes);
+  evaluation_.look(plan, mode == Sink::kSlopes || mode == Sink::kGradient);
   Sink sink(*this, mode);
   for (std::size_t t = 0; t < terms_.size(); ++t) {
     if (!counts_[t]) continue;
@@ -201,7 +202,32 @@ double MotionProblem::linearize(const MotionPlan& plan) {
   return pass(plan, Sink::kSlopes);
 }
 
-void MotionProblem::scatter(const MotionRows& r, const VectorXd& weights) {
+MatrixXd MotionProblem::second_derivative(const MotionPlan& plan) {
+  constexpr double kStep = 1e-5;
+  MatrixXd found(active_count_, active_count_);
+  gradient_.resize(layout_.size());
+  VectorXd step = VectorXd::Zero(layout_.size());
+  for (int k = 0; k < layout_.size(); ++k) {
+    if (active_[k] < 0) continue;
+    VectorXd gradients[2];
+    for (const int side : {0, 1}) {
+      MotionPlan moved = plan;
+      step[k] = side ? kStep : -kStep;
+      move(step, moved);
+      gradient_.setZero();
+      pass(moved, Sink::kGradient);
+      gradients[side] = gradient_;
+    }
+    step[k] = 0;
+    for (int i = 0; i < layout_.size(); ++i) {
+      if (active_[i] < 0) continue;
+      found(active_[i], active_[k]) = (gradients[1][i] - gradients[0][i]) / (2 * kStep);
+    }
+  }
+  return 0.5 * (found + found.transpose());
+}
+
+void MotionProblem::scatter(const MotionRows& r, const VectorXd& weights, bool curvature) {
   const auto J = r.J();
   const int n = r.columns();
   thread_local std::vector<int> global;
@@ -213,6 +239,7 @@ void MotionProblem::scatter(const MotionRows& r, const VectorXd& weights) {
       global[block.column + k] = active_[block.at + k];
     }
   }
+  if (!curvature) return;
   const MatrixXd H = J.transpose() * weights.asDiagonal() * J;
   for (int b = 0; b < n; ++b) {
     if (global[b] < 0) continue;

@@ -38,6 +38,9 @@ class MotionProblem {
   double linearize(const MotionPlan& plan);
   const VectorXd& gradient() const { return gradient_; }  // of all unknowns
   BandedMatrix& hessian() { return *hessian_; }
+  /// The whole second derivative by the free unknowns (dense): gradients by central differences,
+  /// right to about 1e-7 of its largest entry. For derivatives of solutions, not for iterations.
+  MatrixXd second_derivative(const MotionPlan& plan);
   /// Solves (H + damping) step = -gradient; all unknowns. False: not positive definite.
   bool newton_step(double damping, VectorXd& step);
   void move(const VectorXd& step, MotionPlan& plan) const;
@@ -53,7 +56,7 @@ class MotionProblem {
   class Sink;
   friend class Sink;
   double pass(const MotionPlan& plan, int mode);
-  void scatter(const MotionRows& r, const VectorXd& weights);
+  void scatter(const MotionRows& r, const VectorXd& weights, bool curvature);
 
   std::shared_ptr<const LeggedModel> model_;
   MotionTask task_;

@@ -105,6 +105,12 @@ MotionSolution warm_start(MotionProblem& problem, MotionPlan& plan,
   const MotionTask wanted = problem.task();
   const std::vector<std::string> forces = {"newton",   "euler",       "pushes",
                                            "friction", "even_forces", "steady_forces"};
+  const std::vector<std::string> poses = {"centre_of_mass", "orientation", "wheel_axis",
+                                          "contact_point",  "joint_range", "smooth",
+                                          "posture"};
+  std::vector<std::string> standing = forces, lifting = poses;
+  standing.insert(standing.end(), poses.begin(), poses.end());
+  lifting.insert(lifting.end(), {"height", "rolling"});
   MotionSolution out;
   bool going = true;
   const auto run = [&](const MotionTask& task, unsigned groups,
@@ -121,7 +127,7 @@ MotionSolution warm_start(MotionProblem& problem, MotionPlan& plan,
   MotionTask task = wanted;
   task.contact.setOnes();
   run(task, kForces, forces, 10);
-  // 2. The body moves as feet are unloaded.
+  // 2. The body moves, as far as legs whose feet stay let it, as feet are unloaded.
   const MotionPlan loaded = plan;
   for (int k = 1; k <= options.unloading_steps; ++k) {
     const double left = 1 - static_cast<double>(k) / options.unloading_steps;
@@ -130,16 +136,13 @@ MotionSolution warm_start(MotionProblem& problem, MotionPlan& plan,
         if (!wanted.contact(i, j)) plan.samples[i].f[j] = left * loaded.samples[i].f[j];
       }
     }
-    run(wanted, kForces | kBody, forces, 3);
+    run(wanted, kForces | kBody | kPose | kWheels, standing, 3);
   }
   // 3. Poses follow, feet are lifted.
   task = wanted;
   for (int k = 1; k <= options.lifting_steps; ++k) {
     task.swing_height = wanted.swing_height * k / options.lifting_steps;
-    run(task, kPose | kContacts | kWheels,
-        {"centre_of_mass", "orientation", "wheel_axis", "contact_point", "height", "rolling",
-         "joint_range", "smooth", "posture"},
-        4);
+    run(task, kPose | kContacts | kWheels, lifting, 4);
   }
   // 4. Everything, on the spot.
   task = wanted;

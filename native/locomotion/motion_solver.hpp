@@ -33,7 +33,9 @@ MotionSolution solve_motion(MotionProblem& problem, MotionPlan& plan,
 
 /// From a robot that stands to one that goes through the footfall pattern in place: forces first,
 /// then body and forces while feet are unloaded, then poses while feet are lifted, then all with
-/// goals at zero [G Table 3.1]. Leaves the problem with all unknowns and terms selected.
+/// goals at zero [G Table 3.1]. Unlike there, the second step has poses too, with feet where they
+/// stand: a body that legs do not hold goes where they cannot follow. Leaves the problem with all
+/// unknowns and terms selected.
 MotionSolution warm_start(MotionProblem& problem, MotionPlan& plan,
                           const MotionSolverOptions& options, const MotionWatch& watch);
 

@@ -11,37 +11,24 @@
 
 namespace diffsim {
 
-/// of a b: bar b^T and a^T bar; matrices or a matrix and a vector  [Qa (21), (22)].
-template <class A, class B, class C>
-auto product_adjoint(const Eigen::MatrixBase<A>& a, const Eigen::MatrixBase<B>& b,
-                     const Eigen::MatrixBase<C>& bar) {
-  return std::pair<typename A::PlainObject, typename B::PlainObject>(bar * b.transpose(),
-                                                                     a.transpose() * bar);
-}
+/// of a b: bar b^T and a^T bar  [Qa (21), (22)].
+std::pair<MatrixXd, MatrixXd> product_adjoint(const MatrixXd& a, const MatrixXd& b,
+                                              const MatrixXd& bar);
 
 /// of a^T b a  [Qa (23)].
-template <class A, class B, class C>
-auto congruence_adjoint(const Eigen::MatrixBase<A>& a, const Eigen::MatrixBase<B>& b,
-                        const Eigen::MatrixBase<C>& bar) {
-  return std::pair<typename A::PlainObject, typename B::PlainObject>(
-      b.transpose() * a * bar + b * a * bar.transpose(), a * bar * a.transpose());
-}
+std::pair<MatrixXd, MatrixXd> congruence_adjoint(const MatrixXd& a, const MatrixXd& b,
+                                                 const MatrixXd& bar);
+std::pair<Matrix6, Matrix6> congruence_adjoint(const Matrix6& a, const Matrix6& b,
+                                               const Matrix6& bar);
 
 /// of a^-1, from the inverse itself  [Qa (24)].
-template <class A, class C>
-typename A::PlainObject matrix_inverse_adjoint(const Eigen::MatrixBase<A>& inverse,
-                                               const Eigen::MatrixBase<C>& bar) {
-  return -inverse.transpose() * bar * inverse.transpose();
-}
+MatrixXd matrix_inverse_adjoint(const MatrixXd& inverse, const MatrixXd& bar);
 
 /// of a b c: gradients by a, b and c  [Qa (25)].
-template <class A, class B, class C, class D>
-auto triple_product_adjoint(const Eigen::MatrixBase<A>& a, const Eigen::MatrixBase<B>& b,
-                            const Eigen::MatrixBase<C>& c, const Eigen::MatrixBase<D>& bar) {
-  return std::tuple<typename A::PlainObject, typename B::PlainObject, typename C::PlainObject>(
-      bar * c.transpose() * b.transpose(), a.transpose() * bar * c.transpose(),
-      b.transpose() * a.transpose() * bar);
-}
+std::tuple<MatrixXd, MatrixXd, MatrixXd> triple_product_adjoint(const MatrixXd& a,
+                                                                const MatrixXd& b,
+                                                                const MatrixXd& c,
+                                                                const MatrixXd& bar);
 
 /// of a x b  [Qa (26)].
 inline std::pair<Vector3d, Vector3d> cross_adjoint(const Vector3d& a, const Vector3d& b,

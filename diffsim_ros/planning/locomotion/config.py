@@ -78,7 +78,7 @@ class LocomotionConfig:
     goals: LocomotionGoals = LocomotionGoals()
     iterations: int = 300
     attempts: int = 4
-    warm_start: bool = True
+    warm_start: bool = False
     seed: int = 0
     source: Mapping | None = None
 

@@ -79,6 +79,21 @@ class FootfallPattern:
             return self
         return FootfallPattern(self.names, np.vstack([self.contact, self.contact[:1]]), False)
 
+    def repeated(self, periods: int, before: int = 0, after: int = 0) -> FootfallPattern:
+        """Periods one after the other, not periodic, with samples of standing before and after."""
+        for key, value, least in (
+            ("periods", periods, 1),
+            ("before", before, 0),
+            ("after", after, 0),
+        ):
+            if not isinstance(value, int) or not least <= value <= MOST:
+                rule = f"a whole number from {least} to {MOST}"
+                raise InputError("footfall", key, value, rule)
+        _check_samples(before + periods * self.samples + after)
+        standing = [np.ones((count, len(self.names)), bool) for count in (before, after)]
+        parts = [standing[0], *[self.contact] * periods, standing[1]]
+        return FootfallPattern(self.names, np.vstack(parts), False)
+
     def text(self) -> str:
         """The pattern as lines of text, # in contact."""
         width = max(map(len, self.names))

@@ -42,7 +42,7 @@ def engine_model(robot: LeggedRobot, resistance: float = 0.0) -> Any:
             one["speed"] = effector.speed
         effectors.append(one)
     ranges = np.stack([robot.lower, robot.upper, robot.speed], axis=1).reshape(-1, 3)
-    return _engine.LeggedModel(model, effectors, ranges, robot.state())
+    return _engine.LeggedModel(model, effectors, ranges, robot.settled_state())
 
 
 def engine_task(config: LocomotionConfig) -> Any:
@@ -70,9 +70,10 @@ def generate(
 
     start   a motion of the same robot and footfall pattern to begin with, for changed goals
     cancel  `_engine.CancelToken`: ends the search with the best so far, whose status says so
-    The first attempt begins with the four steps of a warm start from a robot that stands, the
-    others with that and joints that sway at random; the best motion is returned: one that holds
-    all constraints before one that does not, then by E.
+    The first attempt begins with a robot that stands, the second with the four steps of a warm
+    start [G 3.3] (`config.warm_start`: the other way round), others with joints that sway at
+    random.  The best motion is returned: one that holds all constraints before one that does not,
+    then by E.
     """
     began = time.perf_counter()
     problem = _engine.MotionProblem(
@@ -81,11 +82,15 @@ def generate(
     options = _engine.MotionSolverOptions()
     options.iterations = config.iterations
     rng = np.random.default_rng(config.seed)
-    first = _started(config, problem, start, options)
+    first = problem.standing() if start is None else engine_plan(start)
     best: tuple[tuple[bool, bool, float], dict, LocomotionMotion] | None = None
     iterations = 0
     for attempt in range(config.attempts):
-        plan = first if attempt == 0 else _swaying(config, problem, first, rng, attempt)
+        plan = first
+        if attempt == (0 if config.warm_start and start is None else 1):
+            plan = problem.warm_start(problem.standing(), options)["plan"]
+        elif attempt > 1:
+            plan = _swaying(config, first, rng, attempt)
 
         def watch(iteration: int, value: float, attempt: int = attempt) -> bool:
             if progress is not None:
@@ -104,17 +109,8 @@ def generate(
     return best[2]
 
 
-def _started(
-    config: LocomotionConfig, problem: Any, start: LocomotionMotion | None, options: Any
-) -> Mapping[str, np.ndarray]:
-    if start is not None:
-        return engine_plan(start)
-    standing = problem.standing()
-    return problem.warm_start(standing, options)["plan"] if config.warm_start else standing
-
-
 def _swaying(
-    config: LocomotionConfig, problem: Any, plan: Mapping, rng: np.random.Generator, attempt: int
+    config: LocomotionConfig, plan: Mapping, rng: np.random.Generator, attempt: int
 ) -> dict:
     """A plan whose joints and wheels sway: one or two waves in a period, of random phase."""
     samples, joints = len(plan["x"]), len(config.robot.joint_names)

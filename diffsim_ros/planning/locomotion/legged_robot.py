@@ -222,6 +222,12 @@ class LeggedRobot:
             raise InputError(self.robot.place, f"end effector {effector.name}", got, rule, remedy)
         return base[:3, 3].copy(), quat_from_matrix(base[:3, :3])
 
+    def settled_state(self) -> np.ndarray:
+        """(7 + n,) positions of `model()`: the stance on the plane z = 0 by least squares of the
+        feet's heights, whether all of them touch it or not."""
+        base, _ = self._settled()
+        return self.state(None, base[:3, 3], quat_from_matrix(base[:3, :3]))
+
     def _settled(self) -> tuple[np.ndarray, np.ndarray]:
         """Pose (4, 4) of the base that least squares of the feet's heights give, and these (m,)."""
         points, axes = self.effector_places(self.stance, np.eye(4))

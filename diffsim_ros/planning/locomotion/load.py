@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from diffsim_ros.errors import nearest
-from diffsim_ros.fields import Reader, join, present
+from diffsim_ros.fields import Reader, Section, join, present
 from diffsim_ros.robots.joint_values import joint_values
 from diffsim_ros.robots.mjcf import load_mjcf
 from diffsim_ros.robots.mjcf_tree import robot_of_mjcf
@@ -32,6 +32,8 @@ DIRECTIONS = {
     for sign in ("", "-")
 }
 
+LARGEST = 1e5
+"""Largest number of a description [SI]."""
 DEEPEST = 8
 """Most robots that are like one another in a row."""
 
@@ -58,6 +60,18 @@ def load_legged_robot(
     if standing:
         robot.standing_pose()
     return robot
+
+
+def _section(reader: Reader, section: Section, given: object, key: str) -> dict:
+    """A section whose numbers are those of a robot: at most LARGEST."""
+    read = reader.section(section, given, key)
+    for name, value in read.items():
+        numbers = value if isinstance(value, list) else [value]
+        for number in numbers:
+            if isinstance(number, (int, float)) and abs(number) > LARGEST:
+                rule = f"numbers of a robot, at most {LARGEST:g}"
+                raise reader.error(join(key, name), value, rule)
+    return read
 
 
 def _inside(folder: str | Path | None, path: str) -> Path:
@@ -114,8 +128,8 @@ def _check_stance(reader: Reader, robot: LeggedRobot) -> None:
 
 def _description(reader: Reader, given: dict) -> RobotDescription:
     top = reader.section(schema.DESCRIBED, given)
-    body = reader.section(schema.BODY, top["body"], "body")
-    usual = reader.section(schema.JOINT_DEFAULTS, top["joint"], "joint")
+    body = _section(reader, schema.BODY, top["body"], "body")
+    usual = _section(reader, schema.JOINT_DEFAULTS, top["joint"], "joint")
     box = BodyBox(np.array(body["size"]), body["mass"], np.array(body["centre"]))
     legs = tuple(
         _leg(reader, _name(reader, name, "legs"), entry, usual)
@@ -137,7 +151,7 @@ def _leg(reader: Reader, name: str, given: object, usual: dict) -> Leg:
     joints = []
     for one, entry in read["joints"].items():
         at = join(key, f"joints.{_name(reader, one, f'{key}.joints')}")
-        own = {**usual, **present(reader.section(schema.JOINT, entry, at))}
+        own = {**usual, **present(_section(reader, schema.JOINT, entry, at))}
         lower, upper = own.pop("range")
         own["at"], own["axis"] = np.array(own["at"]), _axis(reader, own["axis"], join(at, "axis"))
         own["tip"] = np.array(own["tip"]) if "tip" in own else None
@@ -156,7 +170,7 @@ def _leg(reader: Reader, name: str, given: object, usual: dict) -> Leg:
     copies = []
     for one, entry in (read["copies"] or {name: {}}).items():
         at = f"{key}.copies.{_name(reader, one, f'{key}.copies')}"
-        own = reader.section(schema.COPY, entry, at)
+        own = _section(reader, schema.COPY, entry, at)
         stance = _copy_stance(reader, own["stance"], joints, f"{at}.stance")
         mirror = "" if own["mirror"] == "none" else own["mirror"]
         copies.append(LegCopy(one, mirror, own["turn"], np.array(own["shift"]), stance))
@@ -176,7 +190,7 @@ def _copy_stance(reader: Reader, given: dict, joints: list, key: str) -> dict[st
 
 def _end(reader: Reader, name: str, given: object, leg: str) -> LegEnd:
     key = f"{leg}.end_effectors.{name}"
-    own = reader.section(schema.END, given, key)
+    own = _section(reader, schema.END, given, key)
     axis = _wheel_axis(reader, own, key, "y")
     own["at"], own["axis"] = np.array(own["at"]), axis
     if own["kind"] != "actuated":
@@ -205,8 +219,8 @@ def _from_file(reader: Reader, given: dict) -> LeggedRobot:
         raise reader.error("urdf", given, "`urdf` or `mjcf`", "give exactly one")
     path = Path(top["urdf"] or top["mjcf"])
     entries = {
-        _name(reader, name, "end_effectors"): reader.section(
-            schema.FILE_END, entry, f"end_effectors.{name}"
+        _name(reader, name, "end_effectors"): _section(
+            reader, schema.FILE_END, entry, f"end_effectors.{name}"
         )
         for name, entry in top["end_effectors"].items()
     }

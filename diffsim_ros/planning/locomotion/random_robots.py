@@ -11,7 +11,7 @@ from diffsim_ros.robots.kinematics import joint_motion
 
 from .build import build_robot
 from .description import BodyBox, Leg, LegCopy, LegEnd, LegJoint, RobotDescription
-from .end_effector import KINDS
+from .end_effector import KINDS, SPINNING
 from .footfall import named_gait
 from .legged_robot import LeggedRobot
 from .schema import GAITS
@@ -23,6 +23,7 @@ CHAINS = {
     5: ("zxyyx", "xyyxz", "zxyyy", "zxyyz"),
 }
 """Axes of a leg's joints when the robot stands, from the body outwards, by their number."""
+ROLLING = (*SPINNING, "skate")
 TRIES = 200
 INSIDE = 0.01
 """Least distance [m] of the centre of mass from the support polygon's edge."""
@@ -47,9 +48,13 @@ def random_robot(rng: np.random.Generator, name: str = "random") -> LeggedRobot:
 
 
 def gaits_of(robot: LeggedRobot) -> tuple[str, ...]:
-    """Named gaits that the robot has."""
+    """Named gaits in which the robot may travel: `roll` only where all end effectors roll freely or
+    by motors, and never `none`."""
+    rolls = all(effector.kind in ROLLING for effector in robot.end_effectors)
     found = []
     for gait in GAITS:
+        if gait == "none" or (gait == "roll" and not rolls):
+            continue
         try:
             named_gait(robot, gait, 4)
         except InputError:

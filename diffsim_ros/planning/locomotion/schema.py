@@ -162,9 +162,10 @@ CEILING: Section = {
 }
 SEARCH: Section = {
     "iterations": Field("integer", "of Newton's method, of one attempt", "", 300, minimum=1),
-    "attempts": Field("integer", "from standing, then from motions that sway at random, until one "
-                      "reaches all goals", "", 4, minimum=1),
-    "warm_start": Field("flag", "begin with the four steps from a robot that stands", "", True),
+    "attempts": Field("integer", "from standing, from a warm start, then from motions that sway at "
+                      "random, until one reaches all goals", "", 4, minimum=1),
+    "warm_start": Field("flag", "the first attempt begins with the warm start, in four steps from "
+                        "a robot that stands", "", False),
     "seed": Field("integer", "of the random ones", "", 0, minimum=0),
 }  # fmt: skip
 

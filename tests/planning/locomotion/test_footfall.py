@@ -82,6 +82,14 @@ def test_heights_rise_and_fall_gently_over_the_end_of_the_period():
     assert pattern.closed().samples == 7 and not pattern.closed().contact[-1, 0]
 
 
+def test_periods_follow_one_another_between_standing(robots):
+    trot = named_gait(robots["quadruped"], "trot", 4)
+    whole = trot.repeated(2, before=3, after=1)
+    assert flags(whole)["FL"] == "#####..##..#" and not whole.periodic
+    with pytest.raises(InputError, match="periods"):
+        trot.repeated(0)
+
+
 def test_patterns_of_yaml(robots):
     robot = robots["quadruped"]
     given = {"duty": {"FL": 0.5, "FR": 0.75}, "phase": {"FL": 0, "FR": "25 %"}}

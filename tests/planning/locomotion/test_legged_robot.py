@@ -254,6 +254,8 @@ WHEEL = ("legs", "leg", "end_effectors", "wheel")
     ("path", "value", "said"),
     [
         (("bdy",), {}, "bdy.*did you mean 'body'"),
+        (("body", "mass"), 1e300, "body.mass.*at most"),
+        ((*ANKLE, "at", 2), -1e9, "knee.at.*at most"),
         (("body", "mass"), "-1 kg", "body.mass.*finite number > 0"),
         ((*ANKLE, "axis"), "up", r"knee.axis.*x, y, z"),
         ((*ANKLE, "axis"), [0, 0, 0], "knee.axis.*not all zero"),
