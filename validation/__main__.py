@@ -47,6 +47,7 @@ ITEMS = {
     "model_comparison": "a wrong law of viscosity is recognised",
     "noise_study": "noise on a thrown soft body, three friction laws",
     "correlated_noise": "coverage of intervals under noise that is correlated over time",
+    "compliant": "a quadruped with soft feet: its drop, its gait refined, MuJoCo beside",
     "driver": "what leaves the driver, and how its motions end",
     "faults": "faults at random instants of motions over ROS, evaluated by the robot's record",
     "interpolation": "what controllers command of accepted motions, in each version",

@@ -21,13 +21,16 @@ LISTED = 8
 
 def run(options: argparse.Namespace) -> int:
     """Plan, write the results, print the candidates; 0 if every goal is reached, else 3."""
-    from diffsim_ros.commands import plan_excitation, plan_locomotion
+    from diffsim_ros.commands import plan_compliant, plan_excitation, plan_locomotion
     from diffsim_ros.planning import load_plan, plan
     from diffsim_ros.planning.excitation import is_excitation
     from diffsim_ros.planning.locomotion import is_locomotion
+    from diffsim_ros.planning.locomotion.compliant_config import is_compliant
 
     if is_excitation(options.plan):
         return plan_excitation.run(options)
+    if is_compliant(options.plan):
+        return plan_compliant.run(options)
     if is_locomotion(options.plan):
         return plan_locomotion.run(options)
     config = load_plan(options.plan, estimated=options.estimated)

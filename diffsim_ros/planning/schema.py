@@ -7,6 +7,7 @@ from diffsim_ros.planning import tasks
 from diffsim_ros.planning.controls import CONTROL
 from diffsim_ros.planning.excitation import schema as excitation
 from diffsim_ros.planning.goals import GOAL
+from diffsim_ros.planning.locomotion import compliant_schema as compliant
 from diffsim_ros.planning.robust import ROBUST
 
 PLAN: Section = {
@@ -120,6 +121,7 @@ SECTIONS = {
     **tasks.SECTIONS,
     "search.robust": ROBUST,
     **excitation.SECTIONS,
+    **compliant.SECTIONS,
 }
 
 

@@ -19,6 +19,8 @@ from diffsim_ros.inverse.gradient_check import check_problem
 from diffsim_ros.inverse.optimizers import levenberg_marquardt
 from diffsim_ros.planning import load_plan, plan, results, schema
 from diffsim_ros.planning.excitation import is_excitation
+from diffsim_ros.planning.locomotion import is_locomotion
+from diffsim_ros.planning.locomotion.compliant_config import is_compliant
 from diffsim_ros.planning.plan import _problem
 from diffsim_ros.scene import load_scene
 
@@ -26,7 +28,8 @@ ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted(
     file
     for file in (ROOT / "config" / "planning").glob("*.yaml")
-    if not is_excitation(file)  # test_excitation.py
+    # test_excitation.py, locomotion/, test_compliant.py
+    if not (is_excitation(file) or is_locomotion(file) or is_compliant(file))
 )
 PLAN = yaml.safe_load(
     """
