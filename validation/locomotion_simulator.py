@@ -51,7 +51,7 @@ class Motors:
 class Simulated:
     """What a robot did: times (N,) [s], centres of mass (N, 3), bases (N, 7) with quaternions
     (x, y, z, w), joints (N, n), their motors' efforts, and every EVERY steps the normal forces on
-    end effectors [N]."""
+    end effectors and on the base itself [N]."""
 
     times: np.ndarray
     com: np.ndarray
@@ -59,6 +59,7 @@ class Simulated:
     positions: np.ndarray
     efforts: np.ndarray
     loads: np.ndarray
+    belly: np.ndarray
 
     @property
     def tilt(self) -> np.ndarray:
@@ -84,8 +85,11 @@ def model_of(robot: LeggedRobot, ground: Ground = Ground(), motors: Motors = Mot
             geom.contype = geom.conaffinity = 0
     _sound_inertia(spec.worldbody.first_body())
     spec.worldbody.first_body().add_freejoint()
+    for geom in spec.worldbody.first_body().geoms:  # a body that lies on the ground
+        _touching(geom, ground)
     plane = spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1])
     _touching(plane, ground)
+    plane.contype, plane.conaffinity = 0, 1
     _add_feet(spec, robot, ground)
     _add_motors(spec, robot, motors)
     return spec.compile()
@@ -100,7 +104,7 @@ def _sound_inertia(body: Any) -> None:
 
 
 def _touching(geom: Any, ground: Ground) -> None:
-    geom.contype = geom.conaffinity = 1
+    geom.contype, geom.conaffinity = 1, 0  # the ground alone: legs pass through each other
     geom.condim, geom.friction = 3, [ground.friction, 0, 0]
     geom.solref, geom.solimp = [0.004, 1], [0.999, 0.999, 0.001, 0.5, 2]
 
@@ -195,21 +199,21 @@ def followed(
     positions, efforts = np.zeros((steps + 1, len(names))), np.zeros((steps + 1, model.nu))
     data.ctrl[:] = control[0]
     mujoco.mj_forward(model, data)
-    loads = np.zeros((steps // EVERY + 1, len(robot.end_effectors)))
+    loads = np.zeros((steps // EVERY + 1, len(robot.end_effectors) + 1))
     feet = {model.geom(effector.name).id: j for j, effector in enumerate(robot.end_effectors)}
     force = np.zeros(6)
     for k in range(steps + 1):
         if k % EVERY == 0:
             for c in range(data.ncon):
                 mujoco.mj_contactForce(model, data, c, force)
-                j = feet[max(data.contact[c].geom1, data.contact[c].geom2)]
+                j = feet.get(max(data.contact[c].geom1, data.contact[c].geom2), -1)
                 loads[k // EVERY, j] += force[0]
         com[k] = data.subtree_com[1]
         base[k, :3], base[k, 3:] = data.qpos[:3], np.roll(data.qpos[3:7], -1)
         positions[k], efforts[k] = data.qpos[at], data.actuator_force
         data.ctrl[:] = control[k]
         mujoco.mj_step(model, data)
-    return Simulated(times, com, base, positions, efforts, loads)
+    return Simulated(times, com, base, positions, efforts, loads[:, :-1], loads[:, -1])
 
 
 def plan_efforts(

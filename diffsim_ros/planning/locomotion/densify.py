@@ -7,8 +7,10 @@ angles alone know nothing of that; feet slide on the ground before they lift.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
+from types import MappingProxyType
 
 import numpy as np
 
@@ -25,13 +27,19 @@ NEAR = 1e-3
 """Weight [m/rad] of joint angles near the splines through the samples."""
 
 
-def densified(robot: LeggedRobot, motion: LocomotionMotion, factor: int = 4) -> LocomotionMotion:
+def densified(
+    robot: LeggedRobot, motion: LocomotionMotion, factor: int = 4, *,
+    balls: Mapping[str, float] = MappingProxyType({}),
+) -> LocomotionMotion:  # fmt: skip
     """The motion with `factor` times as many samples, whose joints hold the feet in place.
 
     The centre of mass goes and the body turns along splines.  Feet in contact stay, wheels roll at
     their speeds, and swings go along the plan's paths, in the time that is left.  Joints are found
     by least squares of places of end effectors and directions of wheels' axes.  Constraints and
     goals are those of the plan.
+
+    balls  radii [m] of point feet that are balls: the lowest point of a ball that leans is lower
+           than the point of the link that the plan has on the ground
     InputError: a motion of another robot.
     """
     if motion.joints != robot.joint_names:
@@ -43,7 +51,7 @@ def densified(robot: LeggedRobot, motion: LocomotionMotion, factor: int = 4) -> 
     shares = np.arange(count) / factor
     paths = _Paths(robot, motion)
     places, axes, touching = paths.at(shares)
-    pose = _Poses(robot, states.base[:, 3:], states.com)
+    pose = _Poses(robot, states.base[:, 3:], states.com, balls)
     positions = _solved(pose, states.positions, places, axes)
     yaw, tilt = _of_axes(axes)
     base = np.hstack([pose.bases(positions)[:, :3, 3], states.base[:, 3:]])
@@ -149,8 +157,15 @@ class _Paths:
 class _Poses:
     """The robot about given centres of mass (N, 3) with the base's quaternions (N, 4)."""
 
-    def __init__(self, robot: LeggedRobot, quaternions: np.ndarray, com: np.ndarray) -> None:
+    def __init__(
+        self, robot: LeggedRobot, quaternions: np.ndarray, com: np.ndarray,
+        balls: Mapping[str, float],
+    ) -> None:  # fmt: skip
         self.robot, self.com = robot, com
+        self.radii = np.array([balls.get(one.name, 0.0) for one in robot.end_effectors])
+        standing = robot.link_poses(robot.stance, robot.standing_base())
+        self.carriers = robot.mounts().links - 1
+        self.up = [standing[k][2, :3] for k in self.carriers]
         self.turned = np.tile(np.eye(4), (len(com), 1, 1))
         self.turned[:, :3, :3] = quat_matrix(quaternions)
 
@@ -160,6 +175,15 @@ class _Poses:
         out[:, :3, 3] = self.com - self.robot.centre_of_mass(q, self.turned)
         return out
 
+    def lowest(self, q: np.ndarray, bases: np.ndarray) -> np.ndarray:
+        """Contact points (N, m, 3); those of balls as high as the balls' lowest points."""
+        points = self.robot.contact_points(q, bases)
+        if self.radii.any():
+            poses = self.robot.link_poses(q, bases)
+            for j, (carrier, up) in enumerate(zip(self.carriers, self.up, strict=True)):
+                points[:, j, 2] += self.radii[j] * (poses[carrier][:, 2, :3] @ up - 1.0)
+        return points
+
 
 def _solved(pose: _Poses, start: np.ndarray, places: np.ndarray, axes: np.ndarray) -> np.ndarray:
     """Joints (N, n) by damped Gauss-Newton from `start`, which they stay near, within limits."""
@@ -168,7 +192,7 @@ def _solved(pose: _Poses, start: np.ndarray, places: np.ndarray, axes: np.ndarra
 
     def residual(q: np.ndarray) -> np.ndarray:
         bases = pose.bases(q)
-        points = robot.contact_points(q, bases) - places
+        points = pose.lowest(q, bases) - places
         turned = AXIS * (robot.effector_places(q, bases)[1] - axes)[:, wheels]
         return np.concatenate([points.reshape(len(q), -1), turned.reshape(len(q), -1)], axis=1)
 
