@@ -2,6 +2,7 @@
 
 from .build import build_robot, with_values
 from .config import LocomotionConfig, LocomotionGoals, is_locomotion, load_locomotion
+from .densify import densified
 from .description import DesignParameters, RobotDescription, design_parameters
 from .end_effector import EndEffector
 from .footfall import FootfallPattern, load_footfall, named_gait
@@ -25,6 +26,7 @@ __all__ = [
     "RobotDescription",
     "Violation",
     "build_robot",
+    "densified",
     "design_parameters",
     "engine_model",
     "gaits_of",

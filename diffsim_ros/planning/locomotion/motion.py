@@ -14,6 +14,7 @@ import numpy as np
 from diffsim_ros.errors import InputError
 from diffsim_ros.npz import numbers, read_npz
 from diffsim_ros.robots.trajectory import JointTrajectory
+from diffsim_ros.rotation import quat_conjugate, quat_exp, quat_multiply
 
 ACCEPTED = "a motion.npz, as `diffsim plan` of a locomotion writes it"
 
@@ -50,6 +51,26 @@ class GoalDistance:
     def reached(self) -> bool:
         """Whether it is within its tolerance."""
         return self.distance <= self.tolerance
+
+
+@dataclass(frozen=True, eq=False)
+class MotionStates:
+    """A motion at N times of one or several periods, between samples by cubic splines.
+
+    times       (N,) [s];  com (N, 3) [m]
+    base        (N, 7): position [m], quaternion (x, y, z, w)
+    twist       (N, 6): velocity of the base in the world [m/s], angular in its own axes [rad/s]
+    positions, velocities  (N, n) of joints [rad or m], [rad/s or m/s]
+    spins       (N, m) of wheels [rad/s], linear between samples as they roll
+    """
+
+    times: np.ndarray
+    com: np.ndarray
+    base: np.ndarray
+    twist: np.ndarray
+    positions: np.ndarray
+    velocities: np.ndarray
+    spins: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +169,44 @@ class LocomotionMotion:
             return CubicSpline(times, rows, bc_type="periodic")
         return CubicSpline(times, self.positions, bc_type="clamped")
 
+    def at(self, times: np.ndarray) -> MotionStates:
+        """The motion at times (N,) [s], of as many periods as they reach; at rest outside a motion
+        that does not repeat itself."""
+        from scipy.interpolate import CubicSpline
+
+        times = np.asarray(times, float)
+        if not self.periodic:
+            times = np.clip(times, 0.0, self.duration)
+        own = np.mod(times, self.duration) if self.periodic else times
+        joints = self.joint_splines()
+        first, last = (-1, int(times.max() // self.duration) + 2) if self.periodic else (0, 1)
+        rows = np.concatenate(
+            [
+                np.hstack([
+                    moved_by_periods(self.com, self.travel, k),
+                    moved_by_periods(self.base[:, :3], self.travel, k),
+                    quat_multiply(quat_exp([0.0, 0.0, k * self.travel[3]]), self.base[:, 3:]),
+                ])
+                for k in range(first, last)
+            ]
+        )  # fmt: skip
+        flips = np.sign(np.einsum("ni,ni->n", rows[1:, 6:], rows[:-1, 6:]))
+        rows[1:, 6:] *= np.cumprod(np.where(flips < 0, -1.0, 1.0))[:, None]
+        at = self.step * (first * self.samples + np.arange(len(rows)))
+        body = CubicSpline(at, rows, bc_type="not-a-knot" if self.periodic else "clamped")
+        found, rate = body(times), body(times, 1)
+        size = np.linalg.norm(found[:, 6:], axis=1)[:, None]
+        found[:, 6:] /= size
+        turning = 2.0 * quat_multiply(quat_conjugate(found[:, 6:]), rate[:, 6:] / size)[:, :3]
+        spins = self.spins[np.arange(self.samples + self.periodic) % self.samples]
+        rolled = [
+            np.interp(own, self.step * np.arange(len(spins)), spin) for spin in spins.T
+        ]  # fmt: skip
+        return MotionStates(
+            times, found[:, :3], found[:, 3:], np.hstack([rate[:, 3:6], turning]), joints(own),
+            joints(own, 1), np.stack(rolled, axis=1),
+        )  # fmt: skip
+
     def save(self, path: str | Path) -> None:
         """Write a motion.npz."""
         report = {
@@ -191,6 +250,19 @@ _SHAPED: Mapping[str, tuple[Any, ...]] = {
     "contact": ("T", "m"), "forces": ("T", "m", 3), "spins": ("T", "m"), "yaw": ("T", "m"),
     "tilt": ("T", "m"), "travel": (4,),
 }  # fmt: skip
+
+
+def moved_by_periods(
+    rows: np.ndarray, travel: np.ndarray, periods: int, *, place: bool = True
+) -> np.ndarray:
+    """Places, or directions, (..., 3) of samples as they are `periods` later, or earlier."""
+    sign, out = (1.0 if periods > 0 else -1.0), rows.copy()
+    c, s = np.cos(sign * travel[3]), np.sin(sign * travel[3])
+    turn = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+    shift = travel[:3] if sign > 0 else -turn @ travel[:3]
+    for _ in range(abs(periods)):
+        out = out @ turn.T + (shift if place else 0.0)
+    return out
 
 
 def _turned(point: np.ndarray, yaw: float) -> np.ndarray:

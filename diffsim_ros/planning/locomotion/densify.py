@@ -1,0 +1,229 @@
+"""Between the samples of a motion: feet that stand still, wheels that roll, until others take over.
+
+A plan's forces at a sample act half a step before and after it.  So does contact: a foot leaves
+the ground amid the step after its last sample in contact, as the next foot lands.  Splines of joint
+angles alone know nothing of that; feet slide on the ground before they lift.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import pairwise
+from types import MappingProxyType
+
+import numpy as np
+
+from diffsim_ros.errors import InputError
+from diffsim_ros.rotation import quat_matrix
+
+from .legged_robot import LeggedRobot
+from .motion import LocomotionMotion, moved_by_periods
+
+ROUNDS = 6
+AXIS = 0.05
+"""Weight [m] of a wheel's axis beside places of feet."""
+NEAR = 1e-3
+"""Weight [m/rad] of joint angles near the splines through the samples."""
+
+
+def densified(
+    robot: LeggedRobot, motion: LocomotionMotion, factor: int = 4, *,
+    balls: Mapping[str, float] = MappingProxyType({}),
+) -> LocomotionMotion:  # fmt: skip
+    """The motion with `factor` times as many samples, whose joints hold the feet in place.
+
+    The centre of mass goes and the body turns along splines.  Feet in contact stay, wheels roll at
+    their speeds, and swings go along the plan's paths, in the time that is left.  Joints are found
+    by least squares of places of end effectors and directions of wheels' axes.  Constraints and
+    goals are those of the plan.
+
+    balls  radii [m] of point feet that are balls: the lowest point of a ball that leans is lower
+           than the point of the link that the plan has on the ground
+    InputError: a motion of another robot.
+    """
+    if motion.joints != robot.joint_names:
+        rule = f"joints of {robot.name}: {', '.join(robot.joint_names)}"
+        raise InputError(f"motion {motion.name}", "joints", motion.joints, rule)
+    count = motion.samples * factor if motion.periodic else (motion.samples - 1) * factor + 1
+    step = motion.step / factor
+    states = motion.at(step * np.arange(count))
+    shares = np.arange(count) / factor
+    paths = _Paths(robot, motion)
+    places, axes, touching = paths.at(shares)
+    pose = _Poses(robot, states.base[:, 3:], states.com, balls)
+    positions = _solved(pose, states.positions, places, axes)
+    yaw, tilt = _of_axes(axes)
+    base = np.hstack([pose.bases(positions)[:, :3, 3], states.base[:, 3:]])
+    return replace(
+        motion, step=step, com=states.com, base=base, positions=positions, contacts=places,
+        contact=touching, forces=paths.forces(shares), spins=states.spins, yaw=yaw, tilt=tilt,
+    )  # fmt: skip
+
+
+class _Paths:
+    """Paths of contact points and axes over the samples of three periods, or of the motion."""
+
+    def __init__(self, robot: LeggedRobot, motion: LocomotionMotion) -> None:
+        self.motion, self.h = motion, motion.step
+        bases = _matrices(motion.base)
+        points = robot.contact_points(motion.positions, bases)
+        _, axes = robot.effector_places(motion.positions, bases)
+        ahead = np.cross(axes, [0.0, 0.0, 1.0])
+        ahead /= np.maximum(np.linalg.norm(ahead, axis=-1, keepdims=True), 1e-12)
+        radii = np.array([one.radius for one in robot.end_effectors])
+        rolling = radii[:, None] * motion.spins[..., None] * ahead
+        periods = (-1, 0, 1) if motion.periodic else (0,)
+        travel = motion.travel
+        self.points = np.concatenate([moved_by_periods(points, travel, k) for k in periods])
+        self.axes, self.rolling = (
+            np.concatenate([moved_by_periods(x, travel, k, place=False) for k in periods])
+            for x in (axes, rolling)
+        )
+        self.contact = np.concatenate([motion.contact] * len(periods))
+        self.first = motion.samples if motion.periodic else 0
+
+    def at(self, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Points (N, m, 3), unit axes (N, m, 3) and contact (N, m) at samples' shares (N,)."""
+        from scipy.interpolate import CubicSpline
+
+        index = np.arange(len(self.points))
+        u = shares + self.first
+        axes = CubicSpline(index, self.axes)(u)
+        axes /= np.maximum(np.linalg.norm(axes, axis=-1, keepdims=True), 1e-12)
+        near = np.floor(u + 0.5 - 1e-9).astype(int), np.floor(u + 0.5 + 1e-9).astype(int)
+        near = tuple(np.clip(one, 0, len(index) - 1) for one in near)
+        touching = self.contact[near[0]] | self.contact[near[1]]
+        points = CubicSpline(index, self.points)(u)
+        for j in range(self.contact.shape[1]):
+            points[:, j] = self._standing(j, u, points[:, j])
+            for last, next_ in self._swings(j):
+                inside = (u > last + 0.5) & (u < next_ - 0.5)
+                points[inside, j] = self._swing(j, last, next_, u[inside])
+        return points, axes, touching
+
+    def forces(self, shares: np.ndarray) -> np.ndarray:
+        """(N, m, 3) [N]: linear between samples in contact, held for half a step beside others."""
+        f, on, T = self.motion.forces, self.motion.contact, self.motion.samples
+        before = np.floor(shares + 1e-9).astype(int)
+        part = (shares - before)[:, None]
+        last = (before + 1) % T if self.motion.periodic else np.minimum(before + 1, T - 1)
+        first, second = on[before], on[last]
+        weight = np.where(first & second, part, np.where(second, 1.0, 0.0))
+        live = (first & second) | (first & (part <= 0.5)) | (second & (part > 0.5))
+        turn = np.where(before + 1 >= T, self.motion.travel[3], 0.0)
+        ahead = np.stack([_about_z(angle) @ x.T for angle, x in zip(turn, f[last], strict=True)])
+        mixed = (1 - weight)[..., None] * f[before] + weight[..., None] * ahead.transpose(0, 2, 1)
+        return live[..., None] * mixed
+
+    def _standing(self, j: int, u: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
+        out, count = otherwise.copy(), len(self.points)
+        before = np.clip(np.floor(u + 1e-9).astype(int), 0, count - 1)
+        after = np.minimum(before + 1, count - 1)
+        s = np.clip(u - before, 0.0, 1.0)[:, None]
+        P, V = self.points[:, j], self.h * self.rolling[:, j]
+        both = self.contact[before, j] & self.contact[after, j]
+        hermite = (
+            (1 + 2 * s) * (1 - s) ** 2 * P[before] + s * (1 - s) ** 2 * V[before]
+            + s**2 * (3 - 2 * s) * P[after] - s**2 * (1 - s) * V[after]
+        )  # fmt: skip
+        out[both] = hermite[both]
+        leaving = self.contact[before, j] & ~both & (s[:, 0] <= 0.5)
+        out[leaving] = (P[before] + s * V[before])[leaving]
+        landing = self.contact[after, j] & ~both & (s[:, 0] >= 0.5)
+        out[landing] = (P[after] - (1 - s) * V[after])[landing]
+        return out
+
+    def _swings(self, j: int) -> list[tuple[int, int]]:
+        """Last sample in contact before a swing, and first one after it."""
+        on = np.flatnonzero(self.contact[:, j])
+        return [(int(a), int(b)) for a, b in pairwise(on) if b > a + 1]
+
+    def _swing(self, j: int, last: int, next_: int, u: np.ndarray) -> np.ndarray:
+        """The plan's path from `last` to `next_` in the time from half a step later to half a step
+        earlier."""
+        from scipy.interpolate import CubicSpline
+
+        P, V = self.points[last : next_ + 1, j], self.h * self.rolling[:, j]
+        path = CubicSpline(np.arange(len(P)), P, bc_type=((1, V[last]), (1, V[next_])))
+        share = ((u - last - 0.5) / (next_ - last - 1))[:, None]
+        smooth = share**2 * (3 - 2 * share)
+        return np.asarray(
+            path(share[:, 0] * (next_ - last))
+            + 0.5 * V[last] * (1 - smooth) - 0.5 * V[next_] * smooth
+        )  # fmt: skip
+
+
+class _Poses:
+    """The robot about given centres of mass (N, 3) with the base's quaternions (N, 4)."""
+
+    def __init__(
+        self, robot: LeggedRobot, quaternions: np.ndarray, com: np.ndarray,
+        balls: Mapping[str, float],
+    ) -> None:  # fmt: skip
+        self.robot, self.com = robot, com
+        self.radii = np.array([balls.get(one.name, 0.0) for one in robot.end_effectors])
+        standing = robot.link_poses(robot.stance, robot.standing_base())
+        self.carriers = robot.mounts().links - 1
+        self.up = [standing[k][2, :3] for k in self.carriers]
+        self.turned = np.tile(np.eye(4), (len(com), 1, 1))
+        self.turned[:, :3, :3] = quat_matrix(quaternions)
+
+    def bases(self, q: np.ndarray) -> np.ndarray:
+        """Poses (N, 4, 4) of the base for joints (N, n)."""
+        out = self.turned.copy()
+        out[:, :3, 3] = self.com - self.robot.centre_of_mass(q, self.turned)
+        return out
+
+    def lowest(self, q: np.ndarray, bases: np.ndarray) -> np.ndarray:
+        """Contact points (N, m, 3); those of balls as high as the balls' lowest points."""
+        points = self.robot.contact_points(q, bases)
+        if self.radii.any():
+            poses = self.robot.link_poses(q, bases)
+            for j, (carrier, up) in enumerate(zip(self.carriers, self.up, strict=True)):
+                points[:, j, 2] += self.radii[j] * (poses[carrier][:, 2, :3] @ up - 1.0)
+        return points
+
+
+def _solved(pose: _Poses, start: np.ndarray, places: np.ndarray, axes: np.ndarray) -> np.ndarray:
+    """Joints (N, n) by damped Gauss-Newton from `start`, which they stay near, within limits."""
+    robot = pose.robot
+    wheels = np.array([one.axis is not None for one in robot.end_effectors])
+
+    def residual(q: np.ndarray) -> np.ndarray:
+        bases = pose.bases(q)
+        points = pose.lowest(q, bases) - places
+        turned = AXIS * (robot.effector_places(q, bases)[1] - axes)[:, wheels]
+        return np.concatenate([points.reshape(len(q), -1), turned.reshape(len(q), -1)], axis=1)
+
+    q, n, e = start.copy(), start.shape[1], 1e-6
+    for _ in range(ROUNDS):
+        columns = []
+        for k in range(n):
+            moved = e * np.eye(n)[k]
+            columns.append((residual(q + moved) - residual(q - moved)) / (2 * e))
+        J = np.stack(columns, axis=-1)
+        JT = J.transpose(0, 2, 1)
+        gradient = np.einsum("nkr,nr->nk", JT, residual(q)) + NEAR**2 * (q - start)
+        step = np.linalg.solve(JT @ J + NEAR**2 * np.eye(n), gradient[..., None])[..., 0]
+        q = np.clip(q - np.clip(step, -0.3, 0.3), robot.lower, robot.upper)
+    return q
+
+
+def _matrices(base: np.ndarray) -> np.ndarray:
+    out = np.tile(np.eye(4), (len(base), 1, 1))
+    out[:, :3, :3], out[:, :3, 3] = quat_matrix(base[:, 3:]), base[:, :3]
+    return out
+
+
+def _about_z(angle: float) -> np.ndarray:
+    c, s = np.cos(angle), np.sin(angle)
+    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+
+
+def _of_axes(axes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Yaw and tilt (N, m) [rad] of wheels on level ground, 0 of point feet."""
+    wheel = np.linalg.norm(axes, axis=-1) > 0.5
+    yaw = np.unwrap(np.arctan2(-axes[..., 0], axes[..., 1]), axis=0)
+    tilt = np.arcsin(np.clip(axes[..., 2], -1.0, 1.0))
+    return np.where(wheel, yaw, 0.0), np.where(wheel, tilt, 0.0)

@@ -1,0 +1,47 @@
+"""A part of the study of plans tracked in MuJoCo; full: ./run validate locomotion_mujoco."""
+
+import numpy as np
+import pytest
+
+from diffsim_ros.planning.locomotion import generate
+from validation import locomotion_mujoco as study
+from validation.locomotion_simulator import wheel_speeds
+
+pytest.importorskip("mujoco")
+ROWS = {row.name: row for row in study.ROWS}
+EFFORTS = study.Motors(feed_forward=True)
+
+
+def test_a_walk_holds_its_speed_and_stays_up():
+    config, motion = study.planned(ROWS["solo12 trot"])
+    seen, found = study.tracked(config.robot, motion, EFFORTS, periods=3)
+    assert found["upright"]
+    assert abs(found["speed_error"]) <= study.BAR
+    assert seen.com[-1, 0] - seen.com[0, 0] > 2.5 * 0.15
+
+
+def test_feet_that_slide_between_samples_cost_speed():
+    """The same plan by splines through its samples: why motions are densified."""
+    config = ROWS["solo12 trot"].config()
+    _, found = study.tracked(config.robot, generate(config), EFFORTS, periods=3)
+    assert found["speed_error"] < -study.BAR
+
+
+def test_a_swizzle_rolls_at_its_speed_on_wheels_that_turn_freely():
+    config, motion = study.planned(ROWS["swizzlebot swizzle"])
+    _, found = study.tracked(config.robot, motion, EFFORTS, periods=2)
+    assert found["upright"]
+    assert abs(found["speed_error"]) <= study.BAR
+
+
+def test_wheels_of_a_robot_that_drives_turn_as_fast_as_it_does():
+    config = ROWS["agilebot drive"].config()
+    motion = generate(config)
+    speeds = wheel_speeds(config.robot, motion.at(np.linspace(0, 0.8, 50)))
+    radius = config.robot.end_effectors[0].radius
+    assert np.abs(speeds * radius).mean() == pytest.approx(0.15 / 0.8, rel=0.02)
+
+
+def test_bisection_finds_the_greatest_speed():
+    assert study.greatest_speed(lambda v: v < 0.7, 0.1, 3.0, 12) == pytest.approx(0.7, abs=1e-3)
+    assert study.greatest_speed(lambda v: False, 0.1, 3.0, 12) == 0.0

@@ -1,0 +1,315 @@
+"""Legged robots in MuJoCo, which knows nothing of plans: joints with PD motors, a flat ground.
+
+The robot is read from its URDF; joints follow given angles and speeds, wheels with a motor given
+speeds, in open loop: nothing measures where the body is [G 2.6, 3.5].
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from diffsim_ros.planning.locomotion import LeggedRobot, LocomotionMotion, write_urdf
+from diffsim_ros.planning.locomotion.motion import moved_by_periods
+from diffsim_ros.rotation import quat_between, quat_matrix
+
+STEP = 5e-4
+EVERY = 4
+"""Steps between the times at which loads of feet are looked at."""
+RIM = 0.003
+"""Half the thickness of wheels at their hubs [m]: an ellipsoid, whose rim is nearly a circle."""
+LEAD = 0.05
+"""Joint error [rad] at which a motor gives the weight times a tenth of the standing height."""
+
+
+@dataclass(frozen=True)
+class Ground:
+    """Of a simulation: friction [1], rolling resistance of free wheels [1] as dry friction of their
+    bearings, radius of point feet [m]."""
+
+    friction: float = 0.8
+    resistance: float = 0.01
+    foot: float = 0.004
+
+
+@dataclass(frozen=True)
+class Motors:
+    """PD gains of joints: stiffness in weights times standing heights per rad, damping time [s];
+    feed_forward: torques of the plan's forces too."""
+
+    stiffness: float = 20.0
+    damping_time: float = 0.02
+    feed_forward: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Simulated:
+    """What a robot did: times (N,) [s], centres of mass (N, 3), bases (N, 7) with quaternions
+    (x, y, z, w), joints (N, n), their motors' efforts, and every EVERY steps the normal forces on
+    end effectors and on the base itself [N]."""
+
+    times: np.ndarray
+    com: np.ndarray
+    base: np.ndarray
+    positions: np.ndarray
+    efforts: np.ndarray
+    loads: np.ndarray
+    belly: np.ndarray
+
+    @property
+    def tilt(self) -> np.ndarray:
+        """(N,) angle [rad] of the base's z to the vertical."""
+        return np.array([math.acos(min(1.0, quat_matrix(q)[2, 2])) for q in self.base[:, 3:]])
+
+
+def model_of(robot: LeggedRobot, ground: Ground = Ground(), motors: Motors = Motors()) -> Any:
+    """MuJoCo's model: free base, motors at joints and at wheels that have one."""
+    import mujoco
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(robot.robot.place)
+        if robot.description is not None:
+            path = Path(folder) / "robot.urdf"
+            write_urdf(robot, path)
+        spec = mujoco.MjSpec.from_file(str(path))
+    option = spec.option
+    option.timestep, option.integrator = STEP, mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    option.cone, option.impratio = mujoco.mjtCone.mjCONE_ELLIPTIC, 50
+    for body in spec.bodies:
+        for geom in body.geoms:
+            geom.contype = geom.conaffinity = 0
+    _sound_inertia(spec.worldbody.first_body())
+    spec.worldbody.first_body().add_freejoint()
+    for geom in spec.worldbody.first_body().geoms:  # a body that lies on the ground
+        _touching(geom, ground)
+    plane = spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1])
+    _touching(plane, ground)
+    plane.contype, plane.conaffinity = 0, 1
+    _add_feet(spec, robot, ground)
+    _add_motors(spec, robot, motors)
+    return spec.compile()
+
+
+def _sound_inertia(body: Any) -> None:
+    """Diagonal where a URDF writes one number everywhere, as for links that stand for others."""
+    xx, yy, zz, xy, xz, yz = body.fullinertia
+    full = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    if not np.isnan(full).any() and np.linalg.eigvalsh(full)[0] <= 0:
+        body.fullinertia[3:] = 0.0
+
+
+def _touching(geom: Any, ground: Ground) -> None:
+    geom.contype, geom.conaffinity = 1, 0  # the ground alone: legs pass through each other
+    geom.condim, geom.friction = 3, [ground.friction, 0, 0]
+    geom.solref, geom.solimp = [0.004, 1], [0.999, 0.999, 0.001, 0.5, 2]
+
+
+def _add_feet(spec: Any, robot: LeggedRobot, ground: Ground) -> None:
+    import mujoco
+
+    poses = robot.link_poses(robot.stance, robot.standing_base())
+    share = robot.mass * 9.81 / len(robot.end_effectors)
+    for effector in robot.end_effectors:
+        if effector.joint:
+            joint = spec.joint(effector.joint)
+            body, at, axis = joint.parent, np.zeros(3), np.array(joint.axis)
+            if effector.kind == "passive":
+                joint.frictionloss = ground.resistance * effector.radius * share
+        else:
+            body, at, axis = spec.body(effector.link), effector.position, effector.axis
+        if effector.axis is None:
+            turn = poses[robot.robot.frame(effector.link).carrier + 1][:3, :3]
+            geom = body.add_geom(type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[ground.foot, 0, 0])
+            geom.pos = at + ground.foot * turn[2]
+        else:
+            size = [effector.radius, effector.radius, RIM]
+            geom = body.add_geom(type=mujoco.mjtGeom.mjGEOM_ELLIPSOID, size=size)
+            geom.pos, geom.quat = at, np.roll(quat_between([0.0, 0.0, 1.0], axis), 1)
+        geom.mass, geom.name = 0, effector.name
+        _touching(geom, ground)
+
+
+def _add_motors(spec: Any, robot: LeggedRobot, motors: Motors) -> None:
+    import mujoco
+
+    height = robot.centre_of_mass(robot.stance, robot.standing_base())[2]
+    stiffness = motors.stiffness * robot.mass * 9.81 * height
+    damping = stiffness * motors.damping_time
+    for joint in robot.robot.joints:
+        motor = spec.add_actuator(name=joint.name, target=joint.name)
+        motor.trntype = mujoco.mjtTrn.mjTRN_JOINT
+        motor.gainprm[0] = stiffness
+        motor.biastype = mujoco.mjtBias.mjBIAS_AFFINE
+        motor.biasprm[:3] = [0, -stiffness, -damping]
+        if math.isfinite(joint.effort) and joint.effort > 0:
+            motor.forcelimited, motor.forcerange = True, [-joint.effort, joint.effort]
+    for effector in robot.end_effectors:
+        if effector.kind != "actuated":
+            continue
+        motor = spec.add_actuator(name=effector.joint, target=effector.joint)
+        motor.trntype = mujoco.mjtTrn.mjTRN_JOINT
+        gain = 0.2 * robot.mass * 9.81 * effector.radius  # per rad/s
+        motor.gainprm[0] = gain
+        motor.biastype = mujoco.mjtBias.mjBIAS_AFFINE
+        motor.biasprm[:3] = [0, 0, -gain]
+
+
+def followed(
+    robot: LeggedRobot, motion: LocomotionMotion, periods: int, *, ground: Ground = Ground(),
+    motors: Motors = Motors(),
+) -> Simulated:  # fmt: skip
+    """What the robot does that begins as the motion does, and is told its joints' angles."""
+    import mujoco
+
+    model = model_of(robot, ground, motors)
+    data = mujoco.MjData(model)
+    steps = round(motion.duration * (periods if motion.periodic else 1) / STEP)
+    times = STEP * np.arange(steps + 1)
+    state = motion.at(times)
+    names = [joint.name for joint in robot.robot.joints]
+    at = [model.joint(name).qposadr[0] for name in names]
+    speeds_at = [model.joint(name).dofadr[0] for name in names]
+    control = np.zeros((steps + 1, model.nu))
+    for k, name in enumerate(names):
+        control[:, model.actuator(name).id] = (
+            state.positions[:, k] + motors.damping_time * state.velocities[:, k]
+        )
+    turning = wheel_speeds(robot, state)
+    data.qpos[:3], data.qpos[3:7] = state.base[0, :3], np.roll(state.base[0, 3:], 1)
+    data.qvel[:3], data.qvel[3:6] = state.twist[0, :3], state.twist[0, 3:]
+    data.qpos[at], data.qvel[speeds_at] = state.positions[0], state.velocities[0]
+    for j, effector in enumerate(robot.end_effectors):
+        if effector.joint:
+            data.qvel[model.joint(effector.joint).dofadr[0]] = turning[0, j]
+        if effector.kind == "actuated":
+            control[:, model.actuator(effector.joint).id] = turning[:, j]
+    if motors.feed_forward:
+        found, _ = plan_efforts(robot, motion, model)
+        period = len(found) - (1 if motion.periodic else 0)
+        rows = np.arange(steps + 1) % period if motion.periodic else np.arange(steps + 1)
+        for k, name in enumerate(names):
+            motor = model.actuator(name).id
+            control[:, motor] += found[rows, k] / model.actuator_gainprm[motor, 0]
+    com, base = np.zeros((steps + 1, 3)), np.zeros((steps + 1, 7))
+    positions, efforts = np.zeros((steps + 1, len(names))), np.zeros((steps + 1, model.nu))
+    data.ctrl[:] = control[0]
+    mujoco.mj_forward(model, data)
+    loads = np.zeros((steps // EVERY + 1, len(robot.end_effectors) + 1))
+    feet = {model.geom(effector.name).id: j for j, effector in enumerate(robot.end_effectors)}
+    force = np.zeros(6)
+    for k in range(steps + 1):
+        if k % EVERY == 0:
+            for c in range(data.ncon):
+                mujoco.mj_contactForce(model, data, c, force)
+                j = feet.get(max(data.contact[c].geom1, data.contact[c].geom2), -1)
+                loads[k // EVERY, j] += force[0]
+        com[k] = data.subtree_com[1]
+        base[k, :3], base[k, 3:] = data.qpos[:3], np.roll(data.qpos[3:7], -1)
+        positions[k], efforts[k] = data.qpos[at], data.actuator_force
+        data.ctrl[:] = control[k]
+        mujoco.mj_step(model, data)
+    return Simulated(times, com, base, positions, efforts, loads[:, :-1], loads[:, -1])
+
+
+def plan_efforts(
+    robot: LeggedRobot, motion: LocomotionMotion, model: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """Efforts (N, n) of joints over the motion at MuJoCo's steps, by its inverse dynamics with the
+    plan's forces; what then lacks at the base: force and moment (N, 6) [N, N m]."""
+    import mujoco
+
+    steps = round(motion.duration / STEP)
+    times = STEP * np.arange(-1, steps + 2) + (0.0 if motion.periodic else STEP)
+    if motion.periodic:
+        times += motion.duration
+    state = motion.at(times)
+    turning = wheel_speeds(robot, state)
+    q, v = np.zeros((len(times), model.nq)), np.zeros((len(times), model.nv))
+    q[:, :3], q[:, 3:7] = state.base[:, :3], np.roll(state.base[:, 3:], 1, axis=1)
+    v[:, :6] = state.twist
+    for k, joint in enumerate(robot.robot.joints):
+        at = model.joint(joint.name)
+        q[:, at.qposadr[0]], v[:, at.dofadr[0]] = state.positions[:, k], state.velocities[:, k]
+    for j, effector in enumerate(robot.end_effectors):
+        if effector.joint:
+            v[:, model.joint(effector.joint).dofadr[0]] = turning[:, j]
+    smooth = np.gradient(v, STEP, axis=0)
+    forces, points = _contacts_at(motion, times)
+    free, data = _without_contact(model), mujoco.MjData(model)
+    at = [model.joint(joint.name).dofadr[0] for joint in robot.robot.joints]
+    bodies = [model.geom(effector.name).bodyid[0] for effector in robot.end_effectors]
+    efforts, lacking = np.zeros((steps + 1, len(at))), np.zeros((steps + 1, 6))
+    J = np.zeros((3, model.nv))
+    for k in range(steps + 1):
+        data.qpos[:], data.qvel[:], data.qacc[:] = q[k + 1], v[k + 1], smooth[k + 1]
+        mujoco.mj_inverse(free, data)
+        total = data.qfrc_inverse.copy()
+        for j, body in enumerate(bodies):
+            if forces[k + 1, j].any():
+                mujoco.mj_jac(free, data, J, None, points[k + 1, j], body)
+                total -= J.T @ forces[k + 1, j]
+        efforts[k], lacking[k] = total[at], total[:6]
+    return efforts, lacking
+
+
+def _contacts_at(motion: LocomotionMotion, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Forces and points (N, m, 3) of the nearest sample, in the period that times are in."""
+    near = np.floor(times / motion.step + 0.5).astype(int)
+    periods = near // motion.samples if motion.periodic else np.zeros_like(near)
+    rows = near % motion.samples if motion.periodic else np.clip(near, 0, motion.samples - 1)
+    forces, points = motion.forces[rows], motion.contacts[rows]
+    for k in np.unique(periods):
+        on = periods == k
+        forces[on] = moved_by_periods(forces[on], motion.travel, int(k), place=False)
+        points[on] = moved_by_periods(points[on], motion.travel, int(k))
+    return forces, points
+
+
+def _without_contact(model: Any) -> Any:
+    import copy
+
+    import mujoco
+
+    free = copy.deepcopy(model)
+    free.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
+    free.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_FRICTIONLOSS
+    free.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_ACTUATION
+    return free
+
+
+def wheel_speeds(robot: LeggedRobot, state: Any) -> np.ndarray:
+    """(N, m) [rad/s] of wheels relative to the links that carry them: what a wheel's motor turns.
+
+    A plan's spin is that about the axis in a frame that only steers and leans; the link turns in
+    it.
+    """
+    out = np.zeros_like(state.spins)
+    h = state.times[1] - state.times[0]
+    bases = np.tile(np.eye(4), (len(state.times), 1, 1))
+    bases[:, :3, :3] = [quat_matrix(q) for q in state.base[:, 3:]]
+    bases[:, :3, 3] = state.base[:, :3]
+    poses, mounts = robot.link_poses(state.positions, bases), robot.mounts()
+    for j, effector in enumerate(robot.end_effectors):
+        if not effector.joint:
+            continue
+        turn = poses[mounts.links[j] - 1][:, :3, :3]
+        axis = turn @ mounts.axes[j]
+        # The rolling direction, and a direction that is fixed to the link: the angle between.
+        ahead = np.cross(axis, [0.0, 0.0, 1.0])
+        ahead /= np.linalg.norm(ahead, axis=1)[:, None]
+        fixed = turn @ _across(mounts.axes[j])
+        angle = np.arctan2(
+            np.einsum("ni,ni->n", np.cross(ahead, fixed), axis), np.einsum("ni,ni->n", ahead, fixed)
+        )
+        out[:, j] = state.spins[:, j] - np.gradient(np.unwrap(angle), h)
+    return out
+
+
+def _across(axis: np.ndarray) -> np.ndarray:
+    other = np.cross(axis, np.eye(3)[int(np.argmin(np.abs(axis)))])
+    return other / np.linalg.norm(other)
