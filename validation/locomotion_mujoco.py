@@ -57,7 +57,7 @@ COLUMNS = {
 class Row:
     """A robot and what it is to do in a period: travel [m] ahead, None: any; turn [rad].
 
-    swing  height of feet in the air [m];  bar: whether the speed must hold with efforts
+    swing  height of feet in the air [m]
     """
 
     name: str
@@ -68,7 +68,6 @@ class Row:
     turn: float = 0.0
     samples: int = 24
     swing: float = 0.03
-    bar: bool = True
 
     def config(self, **more: Any) -> LocomotionConfig:
         """What the generator is asked for."""
@@ -82,7 +81,7 @@ class Row:
 
 TURN = math.radians(20.0)
 ROWS = (
-    Row("quadruped trot", "quadruped", "trot", 0.5, 0.15, bar=False),
+    Row("quadruped trot", "quadruped", "trot", 0.5, 0.15),
     Row("quadruped walk", "quadruped", "walk", 0.8, 0.1),
     Row("quadruped turn", "quadruped", "trot", 0.5, 0.0, TURN, swing=0.02),
     Row("solo12 trot", "solo12", "trot", 0.5, 0.15),
@@ -94,13 +93,13 @@ ROWS = (
     Row("agilebot step and roll", "agilebot", "trot", 1.0, 0.2, swing=0.04),
     Row("agilebot turn", "agilebot", "trot", 0.8, 0.0, TURN, swing=0.04),
     Row("swizzlebot swizzle", "swizzlebot", "roll", 1.2, 0.5),
-    Row("swizzlebot turn", "swizzlebot", "roll", 1.2, None, TURN, bar=False),
+    Row("swizzlebot turn", "swizzlebot", "roll", 1.2, None, TURN),
     Row("swizzlebot_5 swizzle", "swizzlebot_5", "roll", 1.2, 0.36),
-    Row("skatebot two-leg skating", "skatebot", "trot", 1.2, 0.3, swing=0.04, bar=False),
-    Row("creature3 walk", "creature3", "wave", 0.8, 0.1, samples=12, bar=False),
+    Row("skatebot two-leg skating", "skatebot", "trot", 1.2, 0.3, swing=0.04),
+    Row("creature3 walk", "creature3", "wave", 0.8, 0.1, samples=12),
     Row("legbot trot", "legbot", "trot", 0.5, 0.1, swing=0.04),
     Row("brainbot swizzle", "brainbot", "roll", 2.0, 0.2),
-    Row("dinobot skating", "dinobot", "trot", 2.0, 0.8, swing=0.04, bar=False),
+    Row("dinobot skating", "dinobot", "trot", 2.0, 0.8, swing=0.04),
 )
 
 
@@ -300,9 +299,9 @@ def _missed(row: Row, columns: Mapping[str, Any]) -> list[str]:
     missed = []
     if columns["status"] != "reached":
         missed.append(f"{row.name}: plan {columns['status']}")
-    if row.bar and not found["upright"]:
+    if not found["upright"]:
         missed.append(f"{row.name}: falls")
-    if row.bar and _error(found) > BAR:
+    if _error(found) > BAR:
         missed.append(f"{row.name}: {100 * _error(found):.1f} % from the plan's speed")
     return missed
 

@@ -322,12 +322,31 @@ MotionPlan MotionProblem::standing() const {
       e += one.radius * (std::sin(tilt) * b - std::cos(tilt) * Vector3d::UnitZ());
     }
     sample.e.push_back(e);
-    sample.f.push_back(Vector3d(0, 0, 1. / m.effector_count()));
+    sample.f.push_back(Vector3d::Zero());
     sample.yaw.push_back(yaw);
     sample.tilt.push_back(tilt);
     sample.spin.push_back(0);
   }
-  return {std::vector<MotionSample>(samples(), sample), {}};
+  MotionPlan plan{std::vector<MotionSample>(samples(), sample), {}};
+  share_weight(plan);
+  return plan;
+}
+
+void MotionProblem::share_weight(MotionPlan& plan) const {
+  for (int i = 0; i < samples(); ++i) {
+    const int count = std::max(1, task_.contact.row(i).cast<int>().sum());
+    for (int j = 0; j < model_->effector_count(); ++j) {
+      plan.samples[i].f[j] = Vector3d(0, 0, task_.contact(i, j) ? 1. / count : 0.);
+    }
+  }
+}
+
+void MotionProblem::clear_airborne(MotionPlan& plan) const {
+  for (int i = 0; i < samples(); ++i) {
+    for (int j = 0; j < model_->effector_count(); ++j) {
+      if (!task_.contact(i, j)) plan.samples[i].f[j].setZero();
+    }
+  }
 }
 
 }  // namespace diffsim

@@ -23,8 +23,11 @@ class MotionProblem {
   const MotionLayout& layout() const { return layout_; }
   int samples() const { return layout_.samples(); }
 
-  /// The robot stands: its stance at every sample, forces that share its weight out.
+  /// The robot stands: its stance at every sample, forces as of `share_weight`.
   MotionPlan standing() const;
+  /// Forces that share the weight out between what is in contact; none in the air.
+  void share_weight(MotionPlan& plan) const;
+  void clear_airborne(MotionPlan& plan) const;  // no forces in the air
 
   /// Which unknowns are free (groups of VariableGroup) and which terms count (empty: all); forgets
   /// multipliers.

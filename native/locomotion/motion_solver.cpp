@@ -85,6 +85,7 @@ MotionSolution solve_motion(MotionProblem& problem, MotionPlan& plan,
                             const MotionSolverOptions& options, const MotionWatch& watch) {
   MotionSolution out;
   problem.select(kAllGroups, {});
+  problem.clear_airborne(plan);
   for (int outer = 0; outer <= options.multiplier_steps; ++outer) {
     Newton newton(problem, plan, options, watch, out);
     if (!newton.run(options.iterations)) return out;
@@ -126,6 +127,8 @@ MotionSolution warm_start(MotionProblem& problem, MotionPlan& plan,
   // 1. Forces of a robot that stands on all it has.
   MotionTask task = wanted;
   task.contact.setOnes();
+  problem.set_task(task);
+  problem.share_weight(plan);
   run(task, kForces, forces, 10);
   // 2. The body moves, as far as legs whose feet stay let it, as feet are unloaded.
   const MotionPlan loaded = plan;

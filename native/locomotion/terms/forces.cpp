@@ -1,5 +1,4 @@
-// What forces of the ground there can be [G (2.5), (2.6)]; those of end effectors in the air are no
-// unknowns (2.7). In units of the weight.
+// What forces of the ground there can be [G (2.5)-(2.7)], in units of the weight.
 #include "../motion_term.hpp"
 
 namespace diffsim {
@@ -14,6 +13,26 @@ void each_contact(const Evaluation& at, const Use& use) {
     }
   }
 }
+
+// Nothing pushes in the air. These forces are no unknowns: the rows tell of a plan that has some.
+class Airborne : public MotionTerm {
+ public:
+  explicit Airborne(const LeggedModel& model)
+      : MotionTerm("airborne", Kind::constraint, kConstraintWeight, "N", model.weight(),
+                   1e-6 * model.weight()) {}
+
+  void add(const Evaluation& at, RowSink& rows) const override {
+    for (int i = 0; i < at.samples(); ++i) {
+      for (int j = 0; j < at.model.effector_count(); ++j) {
+        if (at.touches(i, j)) continue;
+        MotionRows& r = rows.begin(3, i, j);
+        r.value.head<3>() = at.plan().samples[i].f[j];
+        r.by(at.layout.f(i, j), Matrix3d(Matrix3d::Identity()));
+        rows.equal();
+      }
+    }
+  }
+};
 
 class Pushes : public MotionTerm {
  public:
@@ -99,6 +118,7 @@ class PassiveWheel : public MotionTerm {
 }  // namespace
 
 void add_forces(const LeggedModel& model, MotionTerms& terms) {
+  terms.push_back(std::make_unique<Airborne>(model));
   terms.push_back(std::make_unique<Pushes>(model));
   terms.push_back(std::make_unique<Friction>(model));
   terms.push_back(std::make_unique<PassiveWheel>(model));

@@ -103,6 +103,7 @@ def test_newtons_and_eulers_laws_hold_for_arrays_alone(trot):
     acceleration = (x[2:] - 2 * x[1:-1] + x[:-2]) / trot.step**2
     total = robot.mass * (acceleration + np.array([0, 0, 9.81]))
     assert trot.forces.sum(axis=1) == pytest.approx(total, abs=2e-3 * robot.mass * 9.81)
+    assert not trot.forces[~trot.contact].any()
     arms = trot.contacts - trot.com[:, None]
     moments = np.cross(arms, trot.forces).sum(axis=1)
     assert moments.mean(axis=0) == pytest.approx(np.zeros(3), abs=2e-3 * robot.mass)

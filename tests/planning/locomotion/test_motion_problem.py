@@ -10,7 +10,7 @@ from tests.planning.locomotion.quadruped import FEET, footfall, solo12
 
 STEP = 0.05
 TERMS = (
-    "newton euler pushes friction passive_wheel rolling height apart centre_of_mass orientation "
+    "newton euler airborne pushes friction passive_wheel rolling height apart centre_of_mass orientation "
     "wheel_axis contact_point welded_wheel joint_range joint_speed wheel_speed rest begin travel "
     "turn body_height places ceiling smooth posture even_forces steady_forces"
 ).split()
@@ -37,6 +37,7 @@ def random_plan(of, rng, up=0.0):
     plan = of.move(plan, 0.15 * rng.standard_normal(of.size))
     plan["spin"] += 15 * rng.standard_normal(plan["spin"].shape)
     plan["f"][::2] *= -3
+    plan["f"] += 0.05 * rng.standard_normal(plan["f"].shape)
     plan["q"][:, 7:] += 0.5 * rng.standard_normal(plan["q"][:, 7:].shape)
     plan["e"][:, 0] = plan["e"][:, 1] + 0.01
     return plan
@@ -145,6 +146,24 @@ def test_a_quadruped_goes_where_it_is_told(phases, duty):
         for i in range(11):
             if contact[i, j] and contact[i + 1, j]:
                 assert plan["e"][i + 1, j] == pytest.approx(plan["e"][i, j], abs=1e-3)
+
+
+@pytest.mark.parametrize("warm", [False, True])
+def test_nothing_pushes_in_the_air(warm):
+    """Whatever a search begins with; a plan that has such forces says so."""
+    contact, height = footfall(12, (0, 0.5, 0.5, 0), 0.5)
+    task = _engine.MotionTask(STEP, contact, 0.05 * height, 0.7, travel=np.array([0.1, 0.0]))
+    of = _engine.MotionProblem(solo12("point"), task)
+    plan = of.standing()
+    assert not plan["f"][~contact].any() and plan["f"].sum(axis=1)[:, 2] == pytest.approx(1.0)
+    plan["f"] += 0.1
+    worst = {row["name"]: row["worst"] for row in of.report(plan)}
+    assert worst["airborne"] == pytest.approx(0.1 * 2.5 * 9.81, rel=1e-3)
+    start = of.warm_start(plan)["plan"] if warm else plan
+    options = _engine.MotionSolverOptions()
+    options.iterations = 300
+    found = of.solve(start, options)
+    assert found["status"] == "converged" and not found["plan"]["f"][~contact].any()
 
 
 def test_wheels_that_all_point_forward_cannot_turn_on_the_spot():
