@@ -10,8 +10,8 @@ from tests.planning.locomotion.quadruped import FEET, footfall, solo12
 
 STEP = 0.05
 TERMS = (
-    "newton euler airborne pushes friction passive_wheel rolling height apart centre_of_mass orientation "
-    "wheel_axis contact_point welded_wheel joint_range joint_speed wheel_speed rest begin travel "
+    "newton euler airborne pushes friction passive_wheel rolling height apart centre_of_mass "
+    "orientation wheel_axis contact_point welded_wheel joint_range joint_speed wheel_speed rest begin travel "
     "turn body_height places ceiling smooth posture even_forces steady_forces"
 ).split()
 
@@ -38,7 +38,7 @@ def random_plan(of, rng, up=0.0):
     plan["spin"] += 15 * rng.standard_normal(plan["spin"].shape)
     plan["f"][::2] *= -3
     plan["f"] += 0.05 * rng.standard_normal(plan["f"].shape)
-    plan["q"][:, 7:] += 0.5 * rng.standard_normal(plan["q"][:, 7:].shape)
+    plan["q"][:, 7:] += 0.9 * rng.standard_normal(plan["q"][:, 7:].shape)
     plan["e"][:, 0] = plan["e"][:, 1] + 0.01
     return plan
 
