@@ -11,8 +11,8 @@ from tests.planning.locomotion.quadruped import FEET, footfall, solo12
 STEP = 0.05
 TERMS = (
     "newton euler airborne pushes friction passive_wheel rolling height apart centre_of_mass "
-    "orientation wheel_axis contact_point welded_wheel joint_range joint_speed wheel_speed rest begin travel "
-    "turn body_height places ceiling smooth posture even_forces steady_forces"
+    "orientation wheel_axis contact_point welded_wheel joint_range joint_speed wheel_speed rest "
+    "begin travel turn body_height places ceiling smooth posture even_forces steady_forces"
 ).split()
 
 
