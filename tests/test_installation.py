@@ -1,5 +1,6 @@
 """What is asked of whoever installs: names that registries have, and no dependency forgotten."""
 
+import ast
 import re
 from pathlib import Path
 from xml.etree import ElementTree
@@ -30,9 +31,14 @@ tf2_msgs""".split()
 
 def imported():
     """Top-level names that the package imports, wherever."""
-    text = "\n".join(path.read_text() for path in PACKAGE.rglob("*.py"))
-    found = re.findall(r"^\s*(?:from|import) (\w+)(?:\.[\w.]+)?(?: import|\s|$)", text, re.M)
-    return set(found) - {"diffsim_ros", "diffsim_interfaces", "__future__"}
+    found = set()
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                found.add(node.module.split(".")[0])
+    return found - {"diffsim_ros", "diffsim_interfaces", "__future__"}
 
 
 def keys():
