@@ -200,33 +200,58 @@ py::dict unknowns(const MotionProblem& problem) {
   return found;
 }
 
+// Sets `to` where the key is given; refuses a value of another type, and a key that is needed.
+template <class T>
+void read(const py::dict& from, const char* key, T& to, bool needed = false) {
+  if (!from.contains(key)) {
+    if (needed) refuse("end effector", std::string("a key '") + key + "'", "none");
+    return;
+  }
+  try {
+    to = py::cast<T>(from[key]);
+  } catch (const py::cast_error&) {
+    refuse(std::string("end effector: ") + key, "a value of its kind",
+           py::str(py::type::of(from[key]).attr("__name__")).cast<std::string>());
+  }
+}
+
+EndEffector end_effector(const ArticulatedModel& model, const py::dict& given) {
+  EndEffector e;
+  std::string kind, link;
+  read(given, "name", e.name, true);
+  read(given, "kind", kind, true);
+  read(given, "link", link, true);
+  read(given, "position", e.position, true);
+  read(given, "axis", e.axis);
+  read(given, "radius", e.radius);
+  read(given, "speed", e.speed);
+  read(given, "resistance", e.resistance);
+  read(given, "leg", e.leg);
+  if (!e.position.allFinite()) {
+    refuse("end effector '" + e.name + "': position", "finite numbers [m]", e.position.transpose());
+  }
+  e.kind = end_effector_kind(kind);
+  e.link = model.tree.link_index(link);
+  return e;
+}
+
 void bind_model(py::module_& m) {
   py::class_<LeggedModel, std::shared_ptr<LeggedModel>>(
       m, "LeggedModel", "A robot on legs and wheels, as its motions are planned.")
       .def(py::init([](std::shared_ptr<const ArticulatedModel> model,
                        const std::vector<py::dict>& effectors, const Table& ranges,
                        const VectorXd& stance) {
+             if (ranges.cols() != 3) refuse("ranges", "(joints, 3)", ranges.cols());
              std::vector<EndEffector> found;
-             for (const py::dict& one : effectors) {
-               EndEffector e;
-               e.name = py::cast<std::string>(one["name"]);
-               e.kind = end_effector_kind(py::cast<std::string>(one["kind"]));
-               e.link = model->tree.link_index(py::cast<std::string>(one["link"]));
-               e.position = py::cast<Vector3d>(one["position"]);
-               if (one.contains("axis")) e.axis = py::cast<Vector3d>(one["axis"]);
-               if (one.contains("radius")) e.radius = py::cast<double>(one["radius"]);
-               if (one.contains("speed")) e.speed = py::cast<double>(one["speed"]);
-               if (one.contains("resistance")) e.resistance = py::cast<double>(one["resistance"]);
-               if (one.contains("leg")) e.leg = py::cast<int>(one["leg"]);
-               found.push_back(e);
-             }
+             for (const py::dict& one : effectors) found.push_back(end_effector(*model, one));
              std::vector<JointRange> limits;
              for (Eigen::Index k = 0; k < ranges.rows(); ++k) {
                limits.push_back({ranges(k, 0), ranges(k, 1), ranges(k, 2)});
              }
              return std::make_shared<LeggedModel>(std::move(model), found, limits, stance);
            }),
-           py::arg("model"), py::arg("end_effectors"), py::arg("ranges"), py::arg("stance"),
+           py::arg("model").none(false), py::arg("end_effectors"), py::arg("ranges"),
+           py::arg("stance"),
            "model: with a floating base; end_effectors: dicts of name, kind (point, welded, "
            "passive, actuated), link, position (3,) [m] and, of wheels, axis (3,), radius [m], "
            "speed [rad/s], resistance, leg (int); ranges (joints, 3): lower, upper, speed; stance: "
@@ -259,7 +284,7 @@ void bind_energy(ProblemClass& problem) {
       .def(py::init([](std::shared_ptr<LeggedModel> model, const MotionTask& task) {
              return std::make_unique<MotionProblem>(std::move(model), task);
            }),
-           py::arg("model"), py::arg("task"))
+           py::arg("model").none(false), py::arg("task"))
       .def("set_task", &MotionProblem::set_task, py::arg("task"))
       .def("select", &MotionProblem::select, py::arg("groups"), py::arg("terms"))
       .def("standing", [](const MotionProblem& p) { return to_python(p.standing()); })

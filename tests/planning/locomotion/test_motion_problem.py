@@ -6,7 +6,8 @@ import pytest
 pytest.importorskip("diffsim_ros._engine", reason="the engine is not built")
 
 from diffsim_ros import _engine
-from tests.planning.locomotion.quadruped import FEET, footfall, solo12
+from diffsim_ros.robots.tree import load_tree
+from tests.planning.locomotion.quadruped import FEET, URDF, footfall, solo12
 
 STEP = 0.05
 TERMS = (
@@ -172,3 +173,42 @@ def test_wheels_that_all_point_forward_cannot_turn_on_the_spot():
     of = _engine.MotionProblem(solo12("passive"), task)
     found = of.solve(of.warm_start(of.standing())["plan"])
     assert abs(found["plan"]["travel"][3]) < 0.1
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"link": "FX_FOOT"}, "FX_FOOT"),
+        ({"kind": "hoof"}, "point, welded, passive or actuated, got 'hoof'"),
+        ({"position": "there"}, "end effector: position: a value of its kind, got str"),
+        ({"position": [0, np.nan, 0]}, "position: finite numbers"),
+        ({"kind": "passive", "radius": 0.0, "axis": [0, 1, 0]}, "radius: > 0"),
+        ({"kind": "passive", "radius": 0.1, "axis": [0, 2, 0]}, "axis: a unit vector"),
+        ({"leg": None}, "end effector: leg: a value of its kind, got NoneType"),
+    ],
+)
+def test_end_effectors_that_are_none_are_refused(change, words):
+    model = load_tree(URDF, floating_base=True).model
+    foot = {"name": "FL", "kind": "point", "link": "FL_FOOT", "position": np.zeros(3), "leg": 0}
+    ranges = np.tile([-3.0, 3.0, 8.0], (12, 1))
+    with pytest.raises(_engine.InvalidInput) as raised:
+        _engine.LeggedModel(model, [{**foot, **change}], ranges, model.neutral())
+    assert words in str(raised.value)
+
+
+def test_models_and_tasks_that_do_not_fit_are_refused():
+    model = load_tree(URDF, floating_base=True).model
+    with pytest.raises(TypeError):
+        _engine.LeggedModel(None, [], np.zeros((0, 3)), np.zeros(0))
+    foot = {"name": "FL", "kind": "point", "link": "FL_FOOT", "position": np.zeros(3)}
+    for ranges, stance in ((np.zeros((12, 2)), model.neutral()), (np.zeros((3, 3)), np.zeros(2))):
+        with pytest.raises(_engine.InvalidInput):
+            _engine.LeggedModel(model, [foot], ranges, stance)
+    with pytest.raises(TypeError):
+        _engine.MotionProblem(None, _engine.MotionTask(0.1, np.ones((8, 4)), np.zeros((8, 4))))
+    for contact, height, step in (
+        (np.ones((8, 3)), np.zeros((8, 3)), 0.1), (np.ones((3, 4)), np.zeros((3, 4)), 0.1),
+        (np.ones((8, 4)), np.full((8, 4), np.nan), 0.1), (np.ones((8, 4)), np.zeros((8, 4)), 0.0),
+    ):  # fmt: skip
+        with pytest.raises(_engine.InvalidInput, match="motion"):
+            _engine.MotionProblem(solo12(), _engine.MotionTask(step, contact, height))
