@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from diffsim_ros import meshes
+from diffsim_ros import _engine, meshes
 
 INERTIA = [0.011, 0.014, 0.017, 0.001, -0.002, 0.0015]
 LAW = {"k_n": 1e4, "k_t": 50.0, "c_f": 0.3}
@@ -225,7 +225,59 @@ def _seen(rng: random.Random) -> Calls:
     ]  # fmt: skip
 
 
-FAMILIES = (_rigid, _rigid, _jointed, _jointed, _soft, _soft, _strings, _chain, _solver, _seen)
+def _legged(rng: random.Random) -> Calls:
+    """A body on three legs of one joint each, and motions of it."""
+    eye, samples = np.eye(3), 6
+    joints = [
+        _engine.TreeJoint("base.position", "translation"),
+        _engine.TreeJoint("base", "spherical", 0),
+        *(_engine.TreeJoint(
+            f"j{k}", "revolute", 1, eye, np.array([0.1 * (k - 1), 0.1 * (k % 2), 0.0]))
+          for k in range(3)),
+    ]  # fmt: skip
+    links = [
+        _engine.TreeLink("base.position"), _engine.TreeLink("body", 1.0, np.zeros(3), 0.01 * eye),
+        *(_engine.TreeLink(f"l{k}", 0.1, np.zeros(3), 1e-4 * eye) for k in range(3)),
+    ]  # fmt: skip
+    kinds = [rng.choice(["point", "welded", "passive", "actuated"]) for _ in range(3)]
+    feet = [
+        {"name": f"f{k}", "kind": kind, "link": f"l{k}", "position": [0.0, 0.0, -0.2], "leg": k,
+         "axis": [0.0, 1.0, 0.0], "radius": 0.0 if kind == "point" else 0.02, "speed": 5.0}
+        for k, kind in enumerate(kinds)
+    ]  # fmt: skip
+    model = _engine.ArticulatedModel(joints, links)
+    stance = np.r_[0.0, 0.0, 0.22, model.neutral()[3:]]
+    ranges = np.tile([-2.0, 2.0, 7.0], (3, 1))
+    contact = np.array([[rng.random() < 0.8 for _ in range(3)] for _ in range(samples)])
+    task = {
+        "step": 0.1, "contact": contact, "swing_height": 0.02 * ~contact,
+        "end": rng.choice(["periodic", "rest", "free"]), "fixed": rng.choice([0, 0, 2]),
+        "travel": [0.05, 0.0], "turn": 0.0, "places": [(2, 1, np.array([0.1, np.nan, 0.0]))],
+        "ceilings": [(0, 3, 0.3)],
+    }  # fmt: skip
+    plan = _engine.MotionProblem(
+        _engine.LeggedModel(model, feet, ranges, stance), _engine.MotionTask(**task)
+    ).standing()
+    return [
+        ("LeggedModel", "__init__", {
+            "model": model, "end_effectors": feet, "ranges": ranges, "stance": stance}),
+        ("LeggedModel", "place", {"q": stance}),
+        ("MotionTask", "__init__", task),
+        ("MotionProblem", "__init__", {"model": Made("LeggedModel"), "task": Made("MotionTask")}),
+        *rng.sample([
+            ("MotionProblem", name, {"arg0": {**plan, rng.choice(list(plan)): value}})
+            for name in ("value", "linearize", "report", "second_derivative")
+            for value in (plan["x"], plan["q"] * np.nan, plan["e"][:2])
+        ], 4),
+        ("MotionProblem", "select", {"groups": 63, "terms": ["newton", "travel"]}),
+        ("MotionProblem", "warm_start", {"plan": plan}),
+        ("MotionProblem", "solve", {"plan": plan}),
+    ]  # fmt: skip
+
+
+FAMILIES = (
+    _rigid, _rigid, _jointed, _jointed, _soft, _soft, _strings, _chain, _solver, _seen, _legged,
+)  # fmt: skip
 
 
 def draw(rng: random.Random) -> Calls:

@@ -72,7 +72,10 @@ Numbers array_of(const py::dict& given, const char* name, const std::vector<py::
   if (!given.contains(name)) refuse("plan", std::string("an array '") + name + "'", "none");
   const Numbers found = py::cast<Numbers>(given[name]);
   if (std::vector<py::ssize_t>(found.shape(), found.shape() + found.ndim()) != shape) {
-    refuse(std::string("plan: ") + name, "another shape", found.ndim());
+    std::ostringstream wanted, got;
+    for (const py::ssize_t extent : shape) wanted << (wanted.tellp() ? ", " : "") << extent;
+    for (int k = 0; k < found.ndim(); ++k) got << (k ? ", " : "") << found.shape(k);
+    refuse(std::string("plan: ") + name, "shape (" + wanted.str() + ")", "(" + got.str() + ")");
   }
   for (py::ssize_t k = 0; k < found.size(); ++k) {
     if (!std::isfinite(found.data()[k])) {
@@ -80,6 +83,20 @@ Numbers array_of(const py::dict& given, const char* name, const std::vector<py::
     }
   }
   return found;
+}
+
+void check_rotations(const Tree& tree, const MotionSample& s) {
+  const double off = (s.R.transpose() * s.R - Matrix3d::Identity()).cwiseAbs().maxCoeff();
+  if (off > 1e-6 || s.R.determinant() < 0) {
+    refuse("plan: R", "rotation matrices, to 1e-6", off, "R^T R = 1 and det R = 1");
+  }
+  for (int i = 0; i < tree.size(); ++i) {
+    if (tree.joint(i).type != JointType::spherical) continue;
+    const double length = s.q.segment<4>(tree.position_at(i)).norm();
+    if (std::abs(length - 1) > 1e-6) {
+      refuse("plan: q: joint '" + tree.joint(i).name + "'", "a unit quaternion, to 1e-6", length);
+    }
+  }
 }
 
 MotionPlan from_python(const MotionProblem& problem, const py::dict& given) {
@@ -103,6 +120,7 @@ MotionPlan from_python(const MotionProblem& problem, const py::dict& given) {
       s.tilt.push_back(tilt.at(i, j));
     }
     s.q = Eigen::Map<const VectorXd>(q.data(i, 0), nq);
+    check_rotations(problem.model().tree(), s);
     plan.samples.push_back(s);
   }
   plan.travel = {Eigen::Map<const Vector3d>(travel.data()), travel.at(3)};

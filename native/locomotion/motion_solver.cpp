@@ -5,6 +5,8 @@ namespace {
 
 using Status = MotionSolution::Status;
 
+constexpr double kMostDamping = 1e20;  // beyond the largest entry that a Hessian can have
+
 class Newton {
  public:
   Newton(MotionProblem& problem, MotionPlan& plan, const MotionSolverOptions& options,
@@ -18,7 +20,10 @@ class Newton {
       const double value = problem_.linearize(plan_);
       ++out_.iterations;
       VectorXd step;
-      while (!problem_.newton_step(damping, step)) damping = std::max(10 * damping, 1e-6);
+      while (!problem_.newton_step(damping, step)) {
+        damping = std::max(10 * damping, 1e-6);
+        if (damping > kMostDamping) return true;  // E is not a finite number here
+      }
       const double slope = problem_.gradient().dot(step);
       out_.value = value;
       recent_.push_back(value);

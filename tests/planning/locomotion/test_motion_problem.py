@@ -212,3 +212,31 @@ def test_models_and_tasks_that_do_not_fit_are_refused():
     ):  # fmt: skip
         with pytest.raises(_engine.InvalidInput, match="motion"):
             _engine.MotionProblem(solo12(), _engine.MotionTask(step, contact, height))
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "words"),
+    [
+        ("x", lambda a: a[:3], "plan: x: shape (8, 3), got (3, 3)"),
+        ("q", lambda a: 2 * a, "a unit quaternion"),
+        ("R", lambda a: -a, "plan: R: rotation matrices"),
+        ("f", lambda a: a * np.nan, "plan: f: finite numbers"),
+    ],
+)
+def test_plans_that_are_none_are_refused(name, change, words):
+    of = problem()
+    plan = of.standing()
+    with pytest.raises(_engine.InvalidInput) as raised:
+        of.solve({**plan, name: change(np.array(plan[name]))})
+    assert words in str(raised.value)
+    with pytest.raises(_engine.InvalidInput, match=f"an array '{name}'"):
+        of.value({key: value for key, value in plan.items() if key != name})
+
+
+@pytest.mark.parametrize("step", [1e-200, 1e200])
+def test_a_search_without_finite_numbers_ends(step):
+    contact, height = footfall(6, (0, 0.5, 0.5, 0), 0.5)
+    task = _engine.MotionTask(step, contact, 0.05 * height, travel=np.array([0.1, 0.0]))
+    of = _engine.MotionProblem(solo12(), task)
+    assert of.solve(of.standing())["status"] != "converged"
+    of.warm_start(of.standing())
