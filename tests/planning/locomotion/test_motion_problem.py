@@ -233,10 +233,9 @@ def test_plans_that_are_none_are_refused(name, change, words):
         of.value({key: value for key, value in plan.items() if key != name})
 
 
-@pytest.mark.parametrize("step", [1e-200, 1e200])
-def test_a_search_without_finite_numbers_ends(step):
+def test_a_search_without_finite_numbers_ends():
     contact, height = footfall(6, (0, 0.5, 0.5, 0), 0.5)
-    task = _engine.MotionTask(step, contact, 0.05 * height, travel=np.array([0.1, 0.0]))
+    task = _engine.MotionTask(1e-200, contact, 0.05 * height, travel=np.array([0.1, 0.0]))
     of = _engine.MotionProblem(solo12(), task)
     assert of.solve(of.standing())["status"] != "converged"
     of.warm_start(of.standing())
