@@ -109,6 +109,30 @@ def test_newtons_and_eulers_laws_hold_for_arrays_alone(trot):
     assert moments.mean(axis=0) == pytest.approx(np.zeros(3), abs=2e-3 * robot.mass)
 
 
+def test_forces_stay_within_the_cone(trot):
+    touching = trot.forces[trot.contact]
+    sideways = np.linalg.norm(touching[:, :2], axis=1)
+    assert (sideways <= 0.7 * touching[:, 2] + 0.05).all()
+
+
+def test_wheels_turn_as_far_as_the_robot_goes():
+    asked = config("car", travel=(0.2, 0.0), turn=0.0)
+    motion = generate(asked)
+    radius = asked.robot.end_effectors[0].radius
+    assert radius * motion.spins == pytest.approx(0.2 / motion.duration, rel=1e-3)
+
+
+def test_wheels_without_motors_are_slowed_by_their_resistance_alone():
+    motion = generate(config("swizzlebot", samples=24, duration=1.2, travel=(0.4, 0.0), turn=0.0))
+    assert motion.status == "reached"
+    ahead = np.stack([np.cos(motion.yaw), np.sin(motion.yaw), 0 * motion.yaw], axis=-1)
+    along = (motion.forces * ahead).sum(axis=-1)
+    assert along == pytest.approx(-0.01 * motion.forces[..., 2], abs=0.01)
+    assert motion.spins.min() > 0
+    sideways = np.linalg.norm(motion.forces[..., :2], axis=-1)
+    assert sideways.max() > 0.05 * motion.forces[..., 2].max()  # what drives it
+
+
 def test_a_changed_goal_begins_with_the_motion_there_is(trot):
     asked = config("quadruped", "trot", duration=0.5, travel=(0.14, 0.0), turn=0.0)
     found = generate(asked, start=trot)
