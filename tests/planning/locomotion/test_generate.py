@@ -109,10 +109,13 @@ def test_newtons_and_eulers_laws_hold_for_arrays_alone(trot):
     assert moments.mean(axis=0) == pytest.approx(np.zeros(3), abs=2e-3 * robot.mass)
 
 
-def test_forces_stay_within_the_cone(trot):
-    touching = trot.forces[trot.contact]
-    sideways = np.linalg.norm(touching[:, :2], axis=1)
-    assert (sideways <= 0.7 * touching[:, 2] + 0.05).all()
+def test_forces_stay_within_the_cone():
+    """On ice: at a friction of 0.7 this trot's forces lean by 0.13."""
+    asked = config("quadruped", "trot", duration=0.5, travel=(0.1, 0.0), turn=0.0)
+    motion = generate(replace(asked, friction=0.1))
+    assert motion.status == "reached"
+    touching = motion.forces[motion.contact]
+    assert (np.linalg.norm(touching[:, :2], axis=1) <= 0.1 * touching[:, 2] + 0.03).all()
 
 
 def test_wheels_turn_as_far_as_the_robot_goes():
