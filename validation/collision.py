@@ -17,7 +17,7 @@ from scipy.spatial.transform import Rotation
 
 from diffsim_ros import _engine
 from diffsim_ros.errors import InputError
-from diffsim_ros.planning.excitation import is_excitation
+from diffsim_ros.planning import plan_kind
 from diffsim_ros.planning.tasks.release_task import ReleaseTask
 from diffsim_ros.robots.arm import Arm, load_arm
 from diffsim_ros.robots.branches import spline_states
@@ -288,7 +288,7 @@ def study(fraction: float = 1.0) -> dict:
             figures[name], bars = figures_of(arm, share(MOTIONS[name], fraction))
             missed += [f"{name}: {bar}" for bar in bars]
     files = (ROOT / "config" / "planning").glob("ur5_*.yaml")
-    plans = sorted(path.stem for path in files if not is_excitation(path))
+    plans = sorted(path.stem for path in files if plan_kind(path) != "excitation")
     plans = plans if fraction == 1 else ["ur5_throw"]
     figures["plans"] = {name: plan_figures(name) for name in plans}
     missed += [f"{name}: {f['refused']}" for name, f in figures["plans"].items() if f["refused"]]

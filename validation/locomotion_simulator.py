@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from diffsim_ros.planning.locomotion import LeggedRobot, LocomotionMotion, write_urdf
-from diffsim_ros.planning.locomotion.motion import moved_by_periods
+from diffsim_ros.planning.locomotion.motion import base_poses, moved_by_periods
 from diffsim_ros.rotation import quat_between, quat_matrix
 
 STEP = 5e-4
@@ -290,10 +290,7 @@ def wheel_speeds(robot: LeggedRobot, state: Any) -> np.ndarray:
     """
     out = np.zeros_like(state.spins)
     h = state.times[1] - state.times[0]
-    bases = np.tile(np.eye(4), (len(state.times), 1, 1))
-    bases[:, :3, :3] = [quat_matrix(q) for q in state.base[:, 3:]]
-    bases[:, :3, 3] = state.base[:, :3]
-    poses, mounts = robot.link_poses(state.positions, bases), robot.mounts()
+    poses, mounts = robot.link_poses(state.positions, base_poses(state.base)), robot.mounts()
     for j, effector in enumerate(robot.end_effectors):
         if not effector.joint:
             continue

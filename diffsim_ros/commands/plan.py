@@ -22,17 +22,14 @@ LISTED = 8
 def run(options: argparse.Namespace) -> int:
     """Plan, write the results, print the candidates; 0 if every goal is reached, else 3."""
     from diffsim_ros.commands import plan_compliant, plan_excitation, plan_locomotion
-    from diffsim_ros.planning import load_plan, plan
-    from diffsim_ros.planning.excitation import is_excitation
-    from diffsim_ros.planning.locomotion import is_locomotion
-    from diffsim_ros.planning.locomotion.compliant_config import is_compliant
+    from diffsim_ros.planning import load_plan, plan, plan_kind
 
-    if is_excitation(options.plan):
-        return plan_excitation.run(options)
-    if is_compliant(options.plan):
-        return plan_compliant.run(options)
-    if is_locomotion(options.plan):
-        return plan_locomotion.run(options)
+    others = {
+        "excitation": plan_excitation, "compliant": plan_compliant, "locomotion": plan_locomotion
+    }  # fmt: skip
+    kind = plan_kind(options.plan)
+    if kind in others:
+        return others[kind].run(options)
     config = load_plan(options.plan, estimated=options.estimated)
 
     def report(start: int, starts: int, iteration: int, objective: float) -> None:

@@ -38,8 +38,8 @@ from diffsim_ros.nodes.processes import NodeProcesses
 from diffsim_ros.nodes.rehearsal import DryRun, Rehearsal
 from diffsim_ros.nodes.session import session
 from diffsim_ros.output import write_bytes, write_json
+from diffsim_ros.planning import plan_kind
 from diffsim_ros.planning.evaluation import places, tolerances
-from diffsim_ros.planning.excitation import is_excitation
 from diffsim_ros.planning.executed import distances
 from diffsim_ros.planning.load import load_plan
 from diffsim_ros.robots.command import NANO
@@ -253,7 +253,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     def work(path: Path, processes: NodeProcesses | None, commander: Commander) -> int:
         twin, task = plan_file(options.twin) if options.twin else None, plan_file(options.name)
-        if is_excitation(task):
+        if plan_kind(task) == "excitation":
             excited = excitation_run.ExcitationRun(path, processes, commander, task, twin)
             return excitation_run.run(excited, options.set, options.rate)
         loop = ExperimentRun(path, processes, commander, task, twin)

@@ -12,9 +12,10 @@ from diffsim_ros.commands.plan_compliant import FILES, summary, write_all
 from diffsim_ros.errors import InputError
 from diffsim_ros.inverse.gradient_check import check_problem
 from diffsim_ros.output import write_yaml
+from diffsim_ros.planning import plan_kind
 from diffsim_ros.planning.locomotion import generate, load_locomotion
 from diffsim_ros.planning.locomotion.compliant import figures, problem_of, refine
-from diffsim_ros.planning.locomotion.compliant_config import is_compliant, load_compliant
+from diffsim_ros.planning.locomotion.compliant_config import load_compliant
 from diffsim_ros.planning.locomotion.compliant_results import walking_scene
 from diffsim_ros.planning.locomotion.nominal import (
     NominalMotion,
@@ -57,7 +58,7 @@ def test_lead_in_comes_from_standing_smoothly(config):
 
 
 def test_plan_of_the_repository_is_the_trot():
-    assert is_compliant(PLAN)
+    assert plan_kind(PLAN) == "compliant"
     content = read_yaml(PLAN)
     nominal = read_nominal(PLAN.parent / content["compliant"]["nominal"], 0.4)
     made = trot(content["compliant"]["speed"])

@@ -10,8 +10,8 @@ import yaml
 
 from diffsim_ros import cli
 from diffsim_ros.errors import InputError
-from diffsim_ros.planning import load_plan
-from diffsim_ros.planning.excitation import design, is_excitation, load_excitation
+from diffsim_ros.planning import load_plan, plan_kind
+from diffsim_ros.planning.excitation import design, load_excitation
 from diffsim_ros.planning.excitation.result import document, figures
 from diffsim_ros.robots.collision import Around, CollisionCheck
 from diffsim_ros.robots.time_scaling import peaks
@@ -200,7 +200,8 @@ def test_the_command_writes_what_is_sent(tmp_path, capsys):
     given["robot"]["arm"] = str((PLAN.parent / given["robot"]["arm"]).resolve())
     plan = tmp_path / "plan.yaml"
     plan.write_text(yaml.safe_dump(given))
-    assert is_excitation(plan) and not is_excitation(PLAN.with_name("ur5_throw.yaml"))
+    assert plan_kind(plan) == "excitation"
+    assert plan_kind(PLAN.with_name("ur5_throw.yaml")) == "goals"
     assert cli.main(["plan", str(plan), "--out", str(tmp_path / "out")]) == 0
     assert "elbow_joint.viscous" in capsys.readouterr().out
     names = {file.name for file in (tmp_path / "out").iterdir()}

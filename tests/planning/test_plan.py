@@ -17,10 +17,7 @@ from diffsim_ros.commands.plan import summary
 from diffsim_ros.errors import InputError
 from diffsim_ros.inverse.gradient_check import check_problem
 from diffsim_ros.inverse.optimizers import levenberg_marquardt
-from diffsim_ros.planning import load_plan, plan, results, schema
-from diffsim_ros.planning.excitation import is_excitation
-from diffsim_ros.planning.locomotion import is_locomotion
-from diffsim_ros.planning.locomotion.compliant_config import is_compliant
+from diffsim_ros.planning import load_plan, plan, plan_kind, results, schema
 from diffsim_ros.planning.plan import _problem
 from diffsim_ros.scene import load_scene
 
@@ -29,7 +26,7 @@ EXAMPLES = sorted(
     file
     for file in (ROOT / "config" / "planning").glob("*.yaml")
     # test_excitation.py, locomotion/, test_compliant.py
-    if not (is_excitation(file) or is_locomotion(file) or is_compliant(file))
+    if plan_kind(file) == "goals"
 )
 PLAN = yaml.safe_load(
     """

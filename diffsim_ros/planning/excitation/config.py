@@ -94,12 +94,6 @@ class ExcitationConfig:
         return int(self.rate * self.duration * self.periods)
 
 
-def is_excitation(source: str | Path | Mapping) -> bool:
-    """Whether a PLAN.yaml is one of an excitation; False for what is no mapping."""
-    content, _ = read_mapping(source, None)
-    return isinstance(content, Mapping) and "excitation" in content
-
-
 def load_excitation(
     source: str | Path | Mapping, *, base: str | Path | None = None
 ) -> ExcitationConfig:

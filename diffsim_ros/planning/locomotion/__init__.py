@@ -1,7 +1,7 @@
 """Motions of robots with legs, wheels and skates: the robots and the footfall patterns [G 2, 3]."""
 
 from .build import build_robot, with_values
-from .config import LocomotionConfig, LocomotionGoals, is_locomotion, load_locomotion
+from .config import LocomotionConfig, LocomotionGoals, load_locomotion
 from .densify import densified
 from .description import DesignParameters, RobotDescription, design_parameters
 from .end_effector import EndEffector
@@ -31,7 +31,6 @@ __all__ = [
     "engine_model",
     "gaits_of",
     "generate",
-    "is_locomotion",
     "load_footfall",
     "load_legged_robot",
     "load_locomotion",

@@ -34,12 +34,6 @@ WHOLE = 1e-6
 """By which steps per interval may differ from a whole number."""
 
 
-def is_compliant(path: str | Path | Mapping) -> bool:
-    """Whether a PLAN.yaml refines a gait."""
-    content, _ = read_mapping(path, None)
-    return isinstance(content, Mapping) and "compliant" in content
-
-
 @dataclass(frozen=True)
 class CyclicTargets:
     """Targets of motors as a function of changes of one cycle (a `Group` of the inverse layer).

@@ -93,12 +93,6 @@ class LocomotionConfig:
         return self.duration / (self.footfall.samples - (0 if self.periodic else 1))
 
 
-def is_locomotion(source: str | Path | Mapping) -> bool:
-    """Whether a PLAN.yaml is one of a legged robot; False for what is no mapping."""
-    content, _ = read_mapping(source, None)
-    return isinstance(content, Mapping) and "locomotion" in content
-
-
 def load_locomotion(
     source: str | Path | Mapping, *, base: str | Path | None = None
 ) -> LocomotionConfig:

@@ -18,7 +18,7 @@ from diffsim_ros.errors import InputError
 from diffsim_ros.rotation import quat_matrix
 
 from .legged_robot import LeggedRobot
-from .motion import LocomotionMotion, moved_by_periods
+from .motion import LocomotionMotion, base_poses, moved_by_periods
 
 ROUNDS = 6
 AXIS = 0.05
@@ -66,7 +66,7 @@ class _Paths:
 
     def __init__(self, robot: LeggedRobot, motion: LocomotionMotion) -> None:
         self.motion, self.h = motion, motion.step
-        bases = _matrices(motion.base)
+        bases = base_poses(motion.base)
         points = robot.contact_points(motion.positions, bases)
         _, axes = robot.effector_places(motion.positions, bases)
         ahead = np.cross(axes, [0.0, 0.0, 1.0])
@@ -208,12 +208,6 @@ def _solved(pose: _Poses, start: np.ndarray, places: np.ndarray, axes: np.ndarra
         step = np.linalg.solve(JT @ J + NEAR**2 * np.eye(n), gradient[..., None])[..., 0]
         q = np.clip(q - np.clip(step, -0.3, 0.3), robot.lower, robot.upper)
     return q
-
-
-def _matrices(base: np.ndarray) -> np.ndarray:
-    out = np.tile(np.eye(4), (len(base), 1, 1))
-    out[:, :3, :3], out[:, :3, 3] = quat_matrix(base[:, 3:]), base[:, :3]
-    return out
 
 
 def _about_z(angle: float) -> np.ndarray:

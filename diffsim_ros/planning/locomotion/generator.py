@@ -14,7 +14,7 @@ from diffsim_ros.rotation import quat_matrix
 
 from .config import LocomotionConfig
 from .legged_robot import LeggedRobot
-from .motion import GoalDistance, LocomotionMotion, Violation
+from .motion import GoalDistance, LocomotionMotion, Violation, moved_by_periods
 
 SWAY = 0.15
 """[rad] by which joints sway at most in a start at random."""
@@ -83,30 +83,30 @@ def generate(
     options.iterations = config.iterations
     rng = np.random.default_rng(config.seed)
     first = problem.standing() if start is None else engine_plan(start)
-    best: tuple[tuple[bool, bool, float], dict, LocomotionMotion] | None = None
+    best: tuple[tuple[bool, bool, float], LocomotionMotion] | None = None
     iterations = 0
     for attempt in range(config.attempts):
-        plan = first
-        if attempt == (0 if config.warm_start and start is None else 1):
-            plan = problem.warm_start(problem.standing(), options)["plan"]
-        elif attempt > 1:
-            plan = _swaying(config, first, rng, attempt)
 
         def watch(iteration: int, value: float, attempt: int = attempt) -> bool:
             if progress is not None:
                 progress(attempt, iteration, value)
             return cancel is None or not cancel.cancelled
 
+        plan = first
+        if attempt == (0 if config.warm_start and start is None else 1):
+            plan = problem.warm_start(problem.standing(), options, watch)["plan"]
+        elif attempt > 1:
+            plan = _swaying(config, first, rng, attempt)
         found = problem.solve(plan, options, watch)
         iterations += found["iterations"]
         motion = _motion(config, problem, found, iterations, time.perf_counter() - began)
         rank = (not motion.holds, motion.status != "reached", found["value"])
         if best is None or rank < best[0]:
-            best = rank, found, motion
+            best = rank, motion
         if motion.status in ("reached", "cancelled"):
             break
     assert best is not None
-    return best[2]
+    return best[1]
 
 
 def _swaying(
@@ -172,8 +172,7 @@ def _distances(config: LocomotionConfig, plan: Mapping) -> tuple[GoalDistance, .
         found.append(GoalDistance(name, float(abs(distance)), tolerance, unit))
 
     if config.periodic:
-        c, s = np.cos(plan["travel"][3]), np.sin(plan["travel"][3])
-        end = plan["travel"][:2] + np.array([[c, -s], [s, c]]) @ plan["x"][0, :2]
+        end = moved_by_periods(plan["x"][0], plan["travel"], 1)[:2]
         turned = plan["travel"][3]
     else:
         end = plan["x"][-1, :2]

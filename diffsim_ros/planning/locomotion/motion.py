@@ -14,7 +14,7 @@ import numpy as np
 from diffsim_ros.errors import InputError
 from diffsim_ros.npz import numbers, read_npz
 from diffsim_ros.robots.trajectory import JointTrajectory
-from diffsim_ros.rotation import quat_conjugate, quat_exp, quat_multiply
+from diffsim_ros.rotation import quat_conjugate, quat_exp, quat_matrix, quat_multiply
 
 ACCEPTED = "a motion.npz, as `diffsim plan` of a locomotion writes it"
 
@@ -140,7 +140,7 @@ class LocomotionMotion:
     def velocity(self) -> np.ndarray:
         """(3,) mean velocity of the centre of mass [m/s]."""
         if self.periodic:
-            end = self.travel[:3] + _turned(self.com[0], self.travel[3])
+            end = moved_by_periods(self.com[0], self.travel, 1)
             return np.asarray(end - self.com[0]) / self.duration
         return np.asarray(self.com[-1] - self.com[0]) / self.duration
 
@@ -265,6 +265,8 @@ def moved_by_periods(
     return out
 
 
-def _turned(point: np.ndarray, yaw: float) -> np.ndarray:
-    c, s = np.cos(yaw), np.sin(yaw)
-    return np.array([c * point[0] - s * point[1], s * point[0] + c * point[1], point[2]])
+def base_poses(base: np.ndarray) -> np.ndarray:
+    """Poses (N, 4, 4) of rows (N, 7): position [m], quaternion (x, y, z, w)."""
+    out = np.tile(np.eye(4), (len(base), 1, 1))
+    out[:, :3, :3], out[:, :3, 3] = quat_matrix(base[:, 3:]), base[:, :3]
+    return out

@@ -6,11 +6,9 @@ from dataclasses import asdict
 
 import numpy as np
 
-from diffsim_ros.rotation import quat_matrix
-
 from .config import LocomotionConfig
 from .legged_robot import LeggedRobot
-from .motion import LocomotionMotion
+from .motion import LocomotionMotion, base_poses
 
 
 def document(config: LocomotionConfig, motion: LocomotionMotion) -> dict:
@@ -43,9 +41,7 @@ def figures(motion: LocomotionMotion) -> dict:
 def link_segments(robot: LeggedRobot, motion: LocomotionMotion) -> np.ndarray:
     """Lines (T, k, 2, 3) [m]: from every joint to those that its link carries, and to its end
     effectors, in all samples."""
-    base = np.zeros((motion.samples, 4, 4))
-    base[:, :3, :3] = [quat_matrix(q) for q in motion.base[:, 3:]]
-    base[:, :3, 3], base[:, 3, 3] = motion.base[:, :3], 1.0
+    base = base_poses(motion.base)
     poses = robot.link_poses(motion.positions, base)
     ends, _ = robot.effector_places(motion.positions, base)
     lines = [

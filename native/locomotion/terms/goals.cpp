@@ -178,8 +178,7 @@ class Rest : public MotionTerm {
     turned.by(at.layout.R(b), left_jacobian_inverse(-turn));
     turned.by(at.layout.R(a), Matrix3d(-left_jacobian_inverse(turn)));
     rows.equal();
-    const int nq = at.model.position_size(), first = nq - static_cast<int>(end.q.size()) + 7;
-    for (int k = first; k < nq; ++k) {
+    for (int k = 7; k < at.model.position_size(); ++k) {  // joints: after place and quaternion
       MotionRows& r = rows.begin(1, b);
       r.value[0] = end.q[k] - before.q[k];
       r.by(at.layout.q(b) + k - 1, 1.);
