@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ pytest.importorskip("rclpy")
 pytest.importorskip("diffsim_ros._engine", reason="the engine is not built")
 
 from diffsim_ros.learning import load_environment
+from diffsim_ros.nodes import run_policy
+from diffsim_ros.nodes.convert_motion import Report
 from tests.learning.environments import PENDULUM, REACH, homing_policy
 from tests.nodes.driving import Bench
 from tests.robots.motions import ARM, swing
@@ -69,6 +72,29 @@ def test_it_waits_until_the_robot_rests(ros, policy):
     assert bench.lab.events.count("started") == 2 and bench.report().code == "SUCCESS"
 
 
+def test_it_tries_again_while_the_driver_is_at_work(monkeypatch):
+    """The robot seems to rest at the slow end of another's motion."""
+    answers = [Report("BUSY", "a motion is running"), Report("BUSY", ""), Report("SUCCESS", "done")]
+    asked, pauses = [], []
+    found = SimpleNamespace(times=np.array([0.0, 1.0]), rewards=np.ones(2))
+    run = SimpleNamespace(
+        motion=lambda position: (found, position), options=SimpleNamespace(driver="driver")
+    )
+    states = SimpleNamespace(resting=lambda: np.full(6, float(len(asked))))
+
+    def execute(trajectory, name):
+        asked.append(trajectory[0])
+        return answers[len(asked) - 1]
+
+    ros = SimpleNamespace(execute=execute, pause=pauses.append)
+    assert run_policy._motion(run, ros, states) == (found, answers[2])
+    assert asked == [0.0, 1.0, 2.0]  # from where it rests by then
+    assert len(pauses) == 2 and min(pauses) > 0
+    asked.clear()
+    monkeypatch.setattr(run_policy, "WAIT", -1.0)
+    assert run_policy._motion(run, ros, states)[1].code == "BUSY"
+
+
 def test_a_driver_in_dry_run_checks_one_motion_and_sends_nothing(ros, policy):
     bench = Bench(ros, wall=True)
     bench.drive(dry_run=True, gripper="none").known()
@@ -112,7 +138,5 @@ def test_ctrl_c_cancels_the_motion(ros, policy):
 def test_what_does_not_fit_is_refused_before_anything_is_asked(
     policy, capsys, more, environment, words
 ):
-    from diffsim_ros.nodes import run_policy
-
     assert run_policy.main([str(environment), str(policy), *more]) == 2
     assert words in capsys.readouterr().err

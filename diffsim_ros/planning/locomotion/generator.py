@@ -100,13 +100,18 @@ def generate(
         found = problem.solve(plan, options, watch)
         iterations += found["iterations"]
         motion = _motion(config, problem, found, iterations, time.perf_counter() - began)
-        rank = (not motion.holds, motion.status != "reached", found["value"])
-        if best is None or rank < best[0]:
-            best = rank, motion
+        if best is None or rank(motion, found["value"]) < best[0]:
+            best = rank(motion, found["value"]), motion
         if motion.status in ("reached", "cancelled"):
             break
     assert best is not None
     return best[1]
+
+
+def rank(motion: LocomotionMotion, value: float) -> tuple[bool, bool, float]:
+    """Order of motions, the best first: those that hold all constraints, of these those that reach
+    all goals, of these by E."""
+    return not motion.holds, motion.status != "reached", value
 
 
 def _swaying(

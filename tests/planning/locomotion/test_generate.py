@@ -20,6 +20,7 @@ from diffsim_ros.planning.locomotion import (
     load_locomotion,
     named_gait,
 )
+from diffsim_ros.planning.locomotion.generator import rank
 
 ROOT = Path(__file__).resolve().parents[3]
 ROBOTS = ROOT / "config" / "locomotion" / "robots"
@@ -134,6 +135,14 @@ def test_wheels_without_motors_are_slowed_by_their_resistance_alone():
     assert motion.spins.min() > 0
     sideways = np.linalg.norm(motion.forces[..., :2], axis=-1)
     assert sideways.max() > 0.05 * motion.forces[..., 2].max()  # what drives it
+
+
+def test_motions_that_hold_come_first_then_those_that_reach_their_goals(trot):
+    broken = replace(trot, constraints=(replace(trot.constraints[0], worst=1e3),))
+    missed = replace(trot, goals=(replace(trot.goals[0], distance=1.0),))
+    assert [one.status for one in (trot, missed, broken)] == ["reached", "goals_missed", "violated"]
+    ranks = [rank(trot, 5.0), rank(trot, 9.0), rank(missed, 1.0), rank(broken, 0.1)]
+    assert ranks == sorted(ranks)
 
 
 def test_a_changed_goal_begins_with_the_motion_there_is(trot):
