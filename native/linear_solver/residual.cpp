@@ -8,8 +8,8 @@ namespace diffsim {
 namespace {
 
 using Source = SweepPattern::Source;
-using V4d = Pack<double, 4>;
-using V8d = Pack<double, 8>;
+using Pack4d = Pack<double, 4>;
+using Pack8d = Pack<double, 8>;
 
 constexpr int kFront = 8;  // zeros before the first slot, so that shifted loads stay inside
 
@@ -50,17 +50,17 @@ void Residual::one(const SweepPattern& P, const double* values, double* r) {
   const double* x = x_.data() + kFront;
   for (int s = 0; s < 4 * P.groups; ++s) {
     if (P.dof[s] < 0) continue;
-    V4d a{}, b{}, c{};
+    Pack4d a{}, b{}, c{};
     row<transposed>(P, s, [&](const Source& source, int slot) {
       const double* m = values + source.offset;
       const double* xj = x + 4 * slot;
-      const V4d m0 = V4d::load(m), m1 = V4d::load(m + source.stride),
-                m2 = V4d::load(m + 2 * source.stride - 1);
+      const Pack4d m0 = Pack4d::load(m), m1 = Pack4d::load(m + source.stride),
+                   m2 = Pack4d::load(m + 2 * source.stride - 1);
       if (transposed) {
-        const V4d node = V4d::load(xj);
+        const Pack4d node = Pack4d::load(xj);
         a += m0 * node;
         b += m1 * node;
-        c += m2 * V4d::load(xj - 1);
+        c += m2 * Pack4d::load(xj - 1);
       } else {
         a += xj[0] * m0;
         b += xj[1] * m1;
@@ -84,13 +84,13 @@ void Residual::eight(const SweepPattern& P, const double* values, int columns, E
   const double* x = x_.data() + kFront;
   for (int s = 0; s < 4 * P.groups; ++s) {
     if (P.dof[s] < 0) continue;
-    V8d sum[3] = {};
+    Pack8d sum[3] = {};
     row<transposed>(P, s, [&](const Source& source, int slot) {
       const double* m = values + source.offset;
       const double* xj = x + 32 * slot;
       const int along = transposed ? 1 : source.stride, across = transposed ? source.stride : 1;
       for (int c = 0; c < 3; ++c) {
-        const V8d node = V8d::load(xj + 8 * c);
+        const Pack8d node = Pack8d::load(xj + 8 * c);
         for (int i = 0; i < 3; ++i) sum[i] += m[c * along + i * across] * node;
       }
     });

@@ -7,10 +7,10 @@ using Status = MotionSolution::Status;
 
 constexpr double kMostDamping = 1e20;  // beyond the largest entry that a Hessian can have
 
-class Newton {
+class MotionNewton {
  public:
-  Newton(MotionProblem& problem, MotionPlan& plan, const MotionSolverOptions& options,
-         const MotionWatch& watch, MotionSolution& out)
+  MotionNewton(MotionProblem& problem, MotionPlan& plan, const MotionSolverOptions& options,
+               const MotionWatch& watch, MotionSolution& out)
       : problem_(problem), plan_(plan), options_(options), watch_(watch), out_(out) {}
 
   /// Iterates until steps gain little; at most so many. False: cancelled.
@@ -92,7 +92,7 @@ MotionSolution solve_motion(MotionProblem& problem, MotionPlan& plan,
   problem.select(kAllGroups, {});
   problem.clear_airborne(plan);
   for (int outer = 0; outer <= options.multiplier_steps; ++outer) {
-    Newton newton(problem, plan, options, watch, out);
+    MotionNewton newton(problem, plan, options, watch, out);
     if (!newton.run(options.iterations)) return out;
     if (problem.feasible(plan)) {
       out.status = newton.settled() ? Status::converged : Status::out_of_iterations;
@@ -126,7 +126,7 @@ MotionSolution warm_start(MotionProblem& problem, MotionPlan& plan,
     problem.select(groups, terms);
     MotionSolverOptions own = options;
     own.iterations = out.iterations + most;
-    Newton newton(problem, plan, own, watch, out);
+    MotionNewton newton(problem, plan, own, watch, out);
     going = newton.run(most);
   };
   // 1. Forces of a robot that stands on all it has.

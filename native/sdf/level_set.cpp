@@ -6,7 +6,6 @@
 namespace diffsim {
 namespace {
 
-constexpr int kTile = 8;            // cells along a tile
 constexpr int kSide = kTile + 3;    // its coefficients along an axis, nodes -1 to 9
 constexpr int kValues = kSide + 2;  // its values, nodes -2 to 10
 constexpr int kBlend = 3;           // width of the blend of fine and coarse [h]

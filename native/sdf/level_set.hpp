@@ -20,6 +20,9 @@
 
 namespace diffsim {
 
+// A tile is a cube of cells that a level set keeps as a whole.
+constexpr int kTile = 8;  // cells along a tile
+
 using Index3 = std::array<int, 3>;
 
 /// What is stored of a sampled distance. Node (i, j, k) of a grid lies at spacing * (i, j, k) [m].

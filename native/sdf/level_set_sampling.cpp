@@ -7,7 +7,6 @@
 namespace diffsim {
 namespace {
 
-constexpr int kTile = 8;
 constexpr int kBelow = 2, kAbove = 10;              // nodes a tile needs: -2 to 10
 constexpr double kMostTiles = 60000;                // about 0.6 GB
 constexpr int kMostCoarse = 200000, kCoarsest = 8;  // of grid 0; its spacing [h]

@@ -7,9 +7,9 @@ namespace {
 using Seen = Evaluation::Seen;
 
 // The robot's acceleration less gravity's, and the forces on it, in units of g and of the weight.
-class Newton : public MotionTerm {
+class NewtonEquation : public MotionTerm {
  public:
-  explicit Newton(const LeggedModel& model)
+  explicit NewtonEquation(const LeggedModel& model)
       : MotionTerm("newton", Kind::constraint, kConstraintWeight, "N", model.weight(),
                    1e-3 * model.weight()) {}
 
@@ -58,9 +58,9 @@ Spin spin_between(const Matrix3d& I, const Matrix3d& first, const Matrix3d& seco
 }
 
 // Moments about the centre of mass, in units of the weight times its height.
-class Euler : public MotionTerm {
+class EulerEquation : public MotionTerm {
  public:
-  explicit Euler(const LeggedModel& model)
+  explicit EulerEquation(const LeggedModel& model)
       : MotionTerm("euler", Kind::constraint, kConstraintWeight, "N m",
                    model.weight() * model.height(), 1e-3 * model.weight() * model.height()) {}
 
@@ -101,8 +101,8 @@ class Euler : public MotionTerm {
 }  // namespace
 
 void add_dynamics(const LeggedModel& model, MotionTerms& terms) {
-  terms.push_back(std::make_unique<Newton>(model));
-  terms.push_back(std::make_unique<Euler>(model));
+  terms.push_back(std::make_unique<NewtonEquation>(model));
+  terms.push_back(std::make_unique<EulerEquation>(model));
 }
 
 }  // namespace diffsim
