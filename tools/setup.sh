@@ -40,7 +40,7 @@ set_up() {
   # The engine needs pybind11 alone: it is compiled while the other packages come. A generator of
   # interfaces keeps one core busy at most.
   key=$(digest "$ROOT/native" "$ROOT/CMakeLists.txt" <<< "$venv_key $(cpu) $(has_openvdb && echo OpenVDB)")
-  stage native "$key" "C++ engine, 2-6 min the first time" build_native &
+  stage native "$key" "C++ engine, 2-4 min the first time" build_native &
   beside+=($!)
   stage packages "$venv_key" "Python packages, 1-2 min" install_packages
   enter_environment

@@ -258,7 +258,8 @@ void bind_model(py::module_& m) {
       m, "LeggedModel", "A robot on legs and wheels, as its motions are planned.")
       .def(py::init([](std::shared_ptr<const ArticulatedModel> model,
                        const std::vector<py::dict>& effectors, const Table& ranges,
-                       const VectorXd& stance) {
+                       const VectorXd& stance,
+                       const std::vector<std::pair<std::string, Vector3d>>& clear) {
              if (ranges.cols() != 3) refuse("ranges", "(joints, 3)", ranges.cols());
              std::vector<EndEffector> found;
              for (const py::dict& one : effectors) found.push_back(end_effector(*model, one));
@@ -266,14 +267,18 @@ void bind_model(py::module_& m) {
              for (Eigen::Index k = 0; k < ranges.rows(); ++k) {
                limits.push_back({ranges(k, 0), ranges(k, 1), ranges(k, 2)});
              }
-             return std::make_shared<LeggedModel>(std::move(model), found, limits, stance);
+             std::vector<ClearPoint> points;
+             for (const auto& [link, position] : clear) {
+               points.push_back({model->tree.link_index(link), position});
+             }
+             return std::make_shared<LeggedModel>(std::move(model), found, limits, stance, points);
            }),
            py::arg("model").none(false), py::arg("end_effectors"), py::arg("ranges"),
-           py::arg("stance"),
+           py::arg("stance"), py::arg("clear") = std::vector<std::pair<std::string, Vector3d>>(),
            "model: with a floating base; end_effectors: dicts of name, kind (point, welded, "
            "passive, actuated), link, position (3,) [m] and, of wheels, axis (3,), radius [m], "
            "speed [rad/s], resistance, leg (int); ranges (joints, 3): lower, upper, speed; stance: "
-           "q.")
+           "q; clear: (link, position [m]) of points that stay above the ground.")
       .def(
           "place",
           [](const LeggedModel& m, const VectorXd& q) {
@@ -305,6 +310,8 @@ void bind_energy(ProblemClass& problem) {
            py::arg("model").none(false), py::arg("task"))
       .def("set_task", &MotionProblem::set_task, py::arg("task"))
       .def("select", &MotionProblem::select, py::arg("groups"), py::arg("terms"))
+      .def("regularize", &MotionProblem::regularize, py::arg("factor"),
+           "Weights of regularizers times a factor > 0, 1 at first; forgets multipliers.")
       .def("standing", [](const MotionProblem& p) { return to_python(p.standing()); })
       .def_property_readonly("size", [](const MotionProblem& p) { return p.layout().size(); })
       .def_property_readonly("free",

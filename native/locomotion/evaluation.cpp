@@ -9,7 +9,10 @@ Evaluation::Evaluation(const LeggedModel& model, const MotionTask& task, const M
       work_(model.bodies()),
       kinematics_(layout.samples()),
       ground_(static_cast<std::size_t>(layout.samples()) * model.effector_count()),
-      wheels_(ground_.size()) {}
+      wheels_(ground_.size()),
+      rates_(layout.samples()),
+      momenta_(layout.samples()),
+      limbs_(layout.samples()) {}
 
 void Evaluation::look(const MotionPlan& plan, bool slopes) {
   plan_ = &plan;
@@ -22,6 +25,28 @@ void Evaluation::look(const MotionPlan& plan, bool slopes) {
       ground_[at(i, j)] = ground_at(s.e[j]);
       if (model.effectors()[j].is_wheel()) frame(s, j, ground_[at(i, j)], wheels_[at(i, j)]);
     }
+  }
+  look_at_limbs();
+}
+
+void Evaluation::look_at_limbs() {
+  const auto base = [&](Seen s) { return rotation(kinematics_[s.i].R, s); };
+  for (int s = 0; s < intervals(); ++s) {
+    const Seen to = seen(s + 1);
+    rates_[s] =
+        mean_rates(plan_->samples[s].q, plan_->samples[to.i].q, base({s, 0}), base(to), task.step);
+  }
+  const auto between = [&](int s) -> const VectorXd* {
+    if (periodic()) s = (s + samples()) % samples();
+    return slopes_ && s >= 0 && s < intervals() ? &rates_[s] : nullptr;
+  };
+  for (int i = 0; i < samples(); ++i) {
+    momentum_at(model, plan_->samples[i].q, between(i), between(i - 1), work_, momenta_[i]);
+  }
+  for (int s = 0; s < intervals(); ++s) {
+    const Seen to = seen(s + 1);
+    limbs_[s] = limb_momentum(model, momenta_[s], momenta_[to.i], rates_[s], base({s, 0}), base(to),
+                              to.turn ? turned_ : Matrix3d::Identity(), task.step, slopes_);
   }
 }
 

@@ -2,6 +2,7 @@
 // wheels at every contact point; samples of a periodic motion beyond its end.
 #pragma once
 
+#include "limb_momentum.hpp"
 #include "motion_rows.hpp"
 #include "motion_task.hpp"
 
@@ -45,6 +46,8 @@ class Evaluation {
   const GroundFrame& ground(int i, int j) const { return ground_[at(i, j)]; }
   const WheelFrame& wheel(int i, int j) const { return wheels_[at(i, j)]; }
   GroundFrame ground_at(const Vector3d& e) const;
+  /// Between samples s and s + 1, s < intervals().
+  const LimbMomentum& limbs(int s) const { return limbs_[s]; }
 
   /// Sample s of the motion: of a periodic one any s >= 0 (turn: periods), of others s cut off at
   /// both ends, where it rests.
@@ -99,6 +102,7 @@ class Evaluation {
     return static_cast<std::size_t>(i) * model.effector_count() + j;
   }
   void frame(const MotionSample& s, int j, const GroundFrame& ground, WheelFrame& out) const;
+  void look_at_limbs();
 
   const MotionPlan* plan_ = nullptr;
   bool slopes_ = false;
@@ -107,6 +111,9 @@ class Evaluation {
   std::vector<LeggedKinematics> kinematics_;
   std::vector<GroundFrame> ground_;
   std::vector<WheelFrame> wheels_;
+  std::vector<VectorXd> rates_;  // of intervals
+  std::vector<MomentumAt> momenta_;
+  std::vector<LimbMomentum> limbs_;
 };
 
 }  // namespace diffsim

@@ -40,10 +40,11 @@ EndEffectorKind end_effector_kind(const std::string& name) {
 
 LeggedModel::LeggedModel(std::shared_ptr<const ArticulatedModel> model,
                          std::vector<EndEffector> effectors, std::vector<JointRange> ranges,
-                         VectorXd stance)
+                         VectorXd stance, std::vector<ClearPoint> clear)
     : model_(std::move(model)),
       effectors_(std::move(effectors)),
       ranges_(std::move(ranges)),
+      clear_(std::move(clear)),
       stance_(std::move(stance)) {
   const Tree& tree = model_->tree;
   if (tree.size() < 2 || tree.joint(0).type != JointType::translation ||
@@ -52,6 +53,11 @@ LeggedModel::LeggedModel(std::shared_ptr<const ArticulatedModel> model,
            tree.size() ? joint_type_name(tree.joint(0).type) : "no joint");
   }
   if (effectors_.empty()) refuse("legged model: end effectors", "at least one", 0);
+  for (const ClearPoint& one : clear_) {
+    if (one.link < 0 || one.link >= tree.size() || !one.position.allFinite()) {
+      refuse("clear point: link, position", "a link of the tree, finite numbers", one.link);
+    }
+  }
   for (const EndEffector& one : effectors_) {
     check(tree, one);
     references_.push_back(perpendicular(one.axis));
@@ -105,6 +111,22 @@ void LeggedModel::place(const double* q, bool slopes, DynamicsWorkspace& work,
       for (int k = 0; k < body.count; ++k) {
         const MotionVector& S = work.coordinates[body.first + k].S;
         out.com_by_q.col(body.velocity_at + k) = (I.m * S.v + S.w.cross(I.h)) / whole.m;
+      }
+    }
+  }
+  out.clear.resize(clear_.size());
+  for (std::size_t k = 0; k < clear_.size(); ++k) {
+    const LinkPlace& place = tree.places[clear_[k].link];
+    const BodyState& state = work.states[place.body];
+    const Vector3d p = state.R * (place.pose.E * clear_[k].position + place.pose.r) + state.r;
+    out.clear[k].position = p + work.origin;
+    if (!slopes) continue;
+    Matrix3X& J = out.clear[k].position_by_q;
+    J.setZero(3, n);
+    for (int b = place.body; b >= 0; b = tree.bodies[b].parent) {
+      for (int c = 0; c < tree.bodies[b].count; ++c) {
+        const MotionVector& S = work.coordinates[tree.bodies[b].first + c].S;
+        J.col(tree.bodies[b].velocity_at + c) = S.v + S.w.cross(p);
       }
     }
   }

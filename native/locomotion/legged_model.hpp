@@ -31,6 +31,12 @@ struct EndEffector {
   bool is_wheel() const { return kind != EndEffectorKind::point; }
 };
 
+/// A point of a link that has to stay above the ground: a corner of the body, a knee.
+struct ClearPoint {
+  int link = 0;                          // of the tree
+  Vector3d position = Vector3d::Zero();  // link frame [m]
+};
+
 /// Limits of one joint of the tree, by its velocity coordinate.
 struct JointRange {
   double lower, upper;  // [rad or m]
@@ -47,6 +53,11 @@ struct LeggedKinematics {
     Matrix3X position_by_q, axis_by_q, reference_by_q;
   };
   std::vector<Effector> effectors;
+  struct Point {
+    Vector3d position;
+    Matrix3X position_by_q;
+  };
+  std::vector<Point> clear;
 };
 
 class LeggedModel {
@@ -57,13 +68,14 @@ class LeggedModel {
   /// first joints are not a translation and a spherical joint, end effectors of links that do not
   /// exist, axes that are not unit, radii that do not fit the kind.
   LeggedModel(std::shared_ptr<const ArticulatedModel> model, std::vector<EndEffector> effectors,
-              std::vector<JointRange> ranges, VectorXd stance);
+              std::vector<JointRange> ranges, VectorXd stance, std::vector<ClearPoint> clear = {});
 
   const Tree& tree() const { return model_->tree; }
   const TreeBodies& bodies() const { return model_->bodies; }
   const std::vector<EndEffector>& effectors() const { return effectors_; }
   int effector_count() const { return static_cast<int>(effectors_.size()); }
   const std::vector<JointRange>& ranges() const { return ranges_; }
+  const std::vector<ClearPoint>& clear() const { return clear_; }
   int velocity_size() const { return model_->tree.velocity_size(); }
   int position_size() const { return model_->tree.position_size(); }
   double mass() const { return mass_; }
@@ -83,6 +95,7 @@ class LeggedModel {
   std::vector<EndEffector> effectors_;
   std::vector<Vector3d> references_;
   std::vector<JointRange> ranges_;
+  std::vector<ClearPoint> clear_;
   VectorXd stance_;
   double mass_ = 0, gravity_ = 0, height_ = 0;
   Matrix3d inertia_;

@@ -28,6 +28,7 @@ MotionTerms make_terms(const LeggedModel& model, const MotionTask& task) {
   add_ends(model, task, terms);
   add_goals(model, task, terms);
   add_regularizers(model, terms);
+  add_swing(model, terms);
   return terms;
 }
 
@@ -79,6 +80,8 @@ class MotionProblem::Sink : public RowSink {
   }
 
   void of(const MotionTerm& term, int index) {
+    const bool regularizes = term.kind == MotionTerm::Kind::regularizer;
+    weight_ = term.weight * (regularizes ? problem_.regularization_ : 1);
     term_ = &term;
     index_ = index;
   }
@@ -89,11 +92,11 @@ class MotionProblem::Sink : public RowSink {
     for (int k = 0; k < n; ++k) {
       double& shift = next();
       const double r = rows_.value[k];
-      if (mode_ == kReport) note(r, term_->weight * (r + shift) * (r + shift));
+      if (mode_ == kReport) note(r, weight_ * (r + shift) * (r + shift));
       if (mode_ == kShift && constrains()) shift += r;
       rows_.value[k] = r + shift;
-      total += term_->weight * rows_.value[k] * rows_.value[k];
-      weights[k] = 2 * term_->weight;
+      total += weight_ * rows_.value[k] * rows_.value[k];
+      weights[k] = 2 * weight_;
     }
     if (differentiates()) problem_.scatter(rows_, weights, mode_ == kSlopes);
   }
@@ -102,12 +105,12 @@ class MotionProblem::Sink : public RowSink {
     double& shift = next();
     const double r = rows_.value[0];
     const Penalty p = penalty(r + shift, epsilon);
-    if (mode_ == kReport) note(std::max(r, 0.), term_->weight * p.value);
+    if (mode_ == kReport) note(std::max(r, 0.), weight_ * p.value);
     if (mode_ == kShift) shift = std::max(-epsilon, r + shift);
-    total += term_->weight * p.value;
+    total += weight_ * p.value;
     if (!differentiates() || p.curvature == 0) return;
     rows_.value[0] = p.slope / p.curvature;
-    problem_.scatter(rows_, VectorXd::Constant(1, term_->weight * p.curvature), mode_ == kSlopes);
+    problem_.scatter(rows_, VectorXd::Constant(1, weight_ * p.curvature), mode_ == kSlopes);
   }
 
   double total = 0;
@@ -131,6 +134,7 @@ class MotionProblem::Sink : public RowSink {
   MotionProblem& problem_;
   const int mode_;
   const MotionTerm* term_ = nullptr;
+  double weight_ = 0;
   int index_ = 0;
   std::size_t at_ = 0;
 };
@@ -188,6 +192,12 @@ void MotionProblem::select(unsigned groups, const std::vector<std::string>& name
     ++(k < layout_.travel() ? sizes[k / layout_.sample_size()] : travel);
   }
   hessian_ = std::make_unique<BandedMatrix>(sizes, travel, task_.end == PlanEnd::periodic);
+  shifts_.clear();
+}
+
+void MotionProblem::regularize(double factor) {
+  if (!(factor > 0)) refuse("motion: regularize: factor", "> 0", factor);
+  regularization_ = factor;
   shifts_.clear();
 }
 

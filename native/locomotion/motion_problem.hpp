@@ -35,6 +35,10 @@ class MotionProblem {
   /// Footfall pattern, heights and goals of another task with as many samples.
   void set_task(MotionTask task);
 
+  /// Weights of regularizers times a factor, 1 at first: goals that they keep from being reached
+  /// want less of them. Forgets multipliers.
+  void regularize(double factor);
+
   double value(const MotionPlan& plan);
   /// Value, and gradient() and hessian() by the free unknowns. The Hessian is Gauss-Newton's: of
   /// penalties that vanish at the solution it is the exact one there.
@@ -70,6 +74,7 @@ class MotionProblem {
   std::vector<char> free_;
   std::vector<int> active_;  // of every unknown its number among the free ones, or -1
   int active_count_ = 0;
+  double regularization_ = 1;
   std::unique_ptr<BandedMatrix> hessian_;
   VectorXd gradient_;
   MatrixXd weighted_;  // scratch: rows times their weights

@@ -2,7 +2,7 @@
 
 A plan's forces at a sample act half a step before and after it.  So does contact: a foot leaves
 the ground amid the step after its last sample in contact, as the next foot lands.  Splines of joint
-angles alone know nothing of that; feet slide on the ground before they lift.
+angles alone know of that to second order only; feet slide a little before they lift.
 """
 
 from __future__ import annotations
@@ -85,16 +85,16 @@ class _Paths:
 
     def at(self, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Points (N, m, 3), unit axes (N, m, 3) and contact (N, m) at samples' shares (N,)."""
-        from scipy.interpolate import CubicSpline
+        from scipy.interpolate import make_interp_spline
 
         index = np.arange(len(self.points))
         u = shares + self.first
-        axes = CubicSpline(index, self.axes)(u)
+        axes = make_interp_spline(index, self.axes, k=2)(u)
         axes /= np.maximum(np.linalg.norm(axes, axis=-1, keepdims=True), 1e-12)
         near = np.floor(u + 0.5 - 1e-9).astype(int), np.floor(u + 0.5 + 1e-9).astype(int)
         near = tuple(np.clip(one, 0, len(index) - 1) for one in near)
         touching = self.contact[near[0]] | self.contact[near[1]]
-        points = CubicSpline(index, self.points)(u)
+        points = make_interp_spline(index, self.points, k=2)(u)
         for j in range(self.contact.shape[1]):
             points[:, j] = self._standing(j, u, points[:, j])
             for last, next_ in self._swings(j):
@@ -103,18 +103,17 @@ class _Paths:
         return points, axes, touching
 
     def forces(self, shares: np.ndarray) -> np.ndarray:
-        """(N, m, 3) [N]: linear between samples in contact, held for half a step beside others."""
-        f, on, T = self.motion.forces, self.motion.contact, self.motion.samples
-        before = np.floor(shares + 1e-9).astype(int)
-        part = (shares - before)[:, None]
-        last = (before + 1) % T if self.motion.periodic else np.minimum(before + 1, T - 1)
-        first, second = on[before], on[last]
-        weight = np.where(first & second, part, np.where(second, 1.0, 0.0))
-        live = (first & second) | (first & (part <= 0.5)) | (second & (part > 0.5))
-        turn = np.where(before + 1 >= T, self.motion.travel[3], 0.0)
-        ahead = np.stack([_about_z(angle) @ x.T for angle, x in zip(turn, f[last], strict=True)])
-        mixed = (1 - weight)[..., None] * f[before] + weight[..., None] * ahead.transpose(0, 2, 1)
-        return live[..., None] * mixed
+        """(N, m, 3) [N]: a sample's act half a step before and after it, at the swap both half."""
+        f, T = self.motion.forces, self.motion.samples
+        out = np.zeros((len(shares), *f.shape[1:]))
+        for shift in (-1e-9, 1e-9):
+            near = np.floor(shares + 0.5 + shift).astype(int)
+            if self.motion.periodic:
+                turned = [moved_by_periods(f, self.motion.travel, k, place=False) for k in (0, 1)]
+                out += 0.5 * np.concatenate(turned)[near]
+            else:
+                out += 0.5 * f[np.clip(near, 0, T - 1)]
+        return out
 
     def _standing(self, j: int, u: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
         out, count = otherwise.copy(), len(self.points)
@@ -140,18 +139,16 @@ class _Paths:
         return [(int(a), int(b)) for a, b in pairwise(on) if b > a + 1]
 
     def _swing(self, j: int, last: int, next_: int, u: np.ndarray) -> np.ndarray:
-        """The plan's path from `last` to `next_` in the time from half a step later to half a step
-        earlier."""
+        """The plan's path in the air, from the end of a contact half a step after `last` to the
+        next one's begin half a step before `next_`."""
         from scipy.interpolate import CubicSpline
 
-        P, V = self.points[last : next_ + 1, j], self.h * self.rolling[:, j]
-        path = CubicSpline(np.arange(len(P)), P, bc_type=((1, V[last]), (1, V[next_])))
-        share = ((u - last - 0.5) / (next_ - last - 1))[:, None]
-        smooth = share**2 * (3 - 2 * share)
-        return np.asarray(
-            path(share[:, 0] * (next_ - last))
-            + 0.5 * V[last] * (1 - smooth) - 0.5 * V[next_] * smooth
-        )  # fmt: skip
+        P, V = self.points[:, j], self.h * self.rolling[:, j]
+        inside = np.arange(last + 1, next_)
+        knots = np.concatenate([[last + 0.5], inside, [next_ - 0.5]])
+        ends = P[last] + 0.5 * V[last], P[next_] - 0.5 * V[next_]
+        points = np.vstack([ends[0], P[inside], ends[1]])
+        return np.asarray(CubicSpline(knots, points, bc_type=((1, V[last]), (1, V[next_])))(u))
 
 
 class _Poses:
@@ -208,11 +205,6 @@ def _solved(pose: _Poses, start: np.ndarray, places: np.ndarray, axes: np.ndarra
         step = np.linalg.solve(JT @ J + NEAR**2 * np.eye(n), gradient[..., None])[..., 0]
         q = np.clip(q - np.clip(step, -0.3, 0.3), robot.lower, robot.upper)
     return q
-
-
-def _about_z(angle: float) -> np.ndarray:
-    c, s = np.cos(angle), np.sin(angle)
-    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
 def _of_axes(axes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -44,7 +44,8 @@ class FootfallPattern:
 
     def heights(self, height: float | Sequence[float]) -> np.ndarray:
         """(samples, m) [m] of the end effectors over the ground: 0 in contact, in a swing of k
-        samples height sin^2(pi i / (k + 1)) for i = 1 ... k, so that it begins and ends gently.
+        samples height sin^2(pi (i - 1/2) / k) for i = 1 ... k: from half a step before its first
+        sample to half a step after its last, gently.
 
         height  of all, or (m,) of each [m].  An end effector that is never in contact stays at
         `height`.
@@ -54,7 +55,7 @@ class FootfallPattern:
         for j in range(len(self.names)):
             for swing in self.swings(j):
                 k = len(swing)
-                share = np.arange(1, k + 1) / (k + 1)
+                share = (np.arange(k) + 0.5) / k
                 whole = k == self.samples
                 out[swing, j] = most[j] * (1.0 if whole else np.sin(math.pi * share) ** 2)
         return out

@@ -16,6 +16,8 @@ from .config import LocomotionConfig
 from .legged_robot import LeggedRobot
 from .motion import GoalDistance, LocomotionMotion, Violation, moved_by_periods
 
+RELAXED = 0.1
+"""Weight of regularizers where a motion misses its goals."""
 SWAY = 0.15
 """[rad] by which joints sway at most in a start at random."""
 
@@ -42,7 +44,8 @@ def engine_model(robot: LeggedRobot, resistance: float = 0.0) -> Any:
             one["speed"] = effector.speed
         effectors.append(one)
     ranges = np.stack([robot.lower, robot.upper, robot.speed], axis=1).reshape(-1, 3)
-    return _engine.LeggedModel(model, effectors, ranges, robot.settled_state())
+    clear = [(names[link], position) for link, position in robot.clear_points()]
+    return _engine.LeggedModel(model, effectors, ranges, robot.settled_state(), clear)
 
 
 def engine_task(config: LocomotionConfig) -> Any:
@@ -72,8 +75,9 @@ def generate(
     cancel  `_engine.CancelToken`: ends the search with the best so far, whose status says so
     The first attempt begins with a robot that stands, the second with the four steps of a warm
     start [G 3.3] (`config.warm_start`: the other way round), others with joints that sway at
-    random.  The best motion is returned: one that holds all constraints before one that does not,
-    then by E.
+    random; the fourth has less regularization and goes on from the best motion, where that holds
+    all constraints.  The best motion is returned: one that holds all constraints before one that
+    does not, then by E.
     """
     began = time.perf_counter()
     problem = _engine.MotionProblem(
@@ -85,6 +89,9 @@ def generate(
     first = problem.standing() if start is None else engine_plan(start)
     best: tuple[tuple[bool, bool, float], LocomotionMotion] | None = None
     iterations = 0
+    starts = ["standing", "warm", "swaying", "relaxed"] + ["swaying"] * config.attempts
+    if config.warm_start and start is None:
+        starts[:2] = ["warm", "standing"]
     for attempt in range(config.attempts):
 
         def watch(iteration: int, value: float, attempt: int = attempt) -> bool:
@@ -92,10 +99,13 @@ def generate(
                 progress(attempt, iteration, value)
             return cancel is None or not cancel.cancelled
 
-        plan = first
-        if attempt == (0 if config.warm_start and start is None else 1):
+        kind, plan = starts.pop(0), first
+        problem.regularize(RELAXED if kind == "relaxed" else 1.0)
+        if kind == "warm":
             plan = problem.warm_start(problem.standing(), options, watch)["plan"]
-        elif attempt > 1:
+        elif kind == "relaxed" and best is not None and best[1].holds:
+            plan = engine_plan(best[1])
+        elif kind != "standing":
             plan = _swaying(config, first, rng, attempt)
         found = problem.solve(plan, options, watch)
         iterations += found["iterations"]

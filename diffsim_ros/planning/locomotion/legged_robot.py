@@ -26,6 +26,8 @@ CLOSE = 1e-6
 FLAT = 1e-3
 """Least sine of the angle between a wheel's axis and the vertical."""
 ITERATIONS = 200
+LOW = 0.005
+"""[m] over the ground: what is lower in the standing pose touches it."""
 
 
 @dataclass(frozen=True)
@@ -136,6 +138,22 @@ class LeggedRobot:
             np.array([effector.radius for effector in self.end_effectors]),
             np.array([effector.speed for effector in self.end_effectors]),
         )  # fmt: skip
+
+    def clear_points(self) -> list[tuple[int, np.ndarray]]:
+        """(link of `model()`, position in its frame [m]) of points that stay above the ground:
+        corners of a described body, and places of joints; none that lie lower than `LOW` in the
+        standing pose."""
+        found = [(joint.parent + 2, joint.origin[:3, 3]) for joint in self.robot.joints]
+        if self.description is not None:
+            body = self.description.body
+            for sign in np.array(np.meshgrid(*[(-0.5, 0.5)] * 3)).reshape(3, -1).T:
+                found.append((1, body.centre + sign * body.size))
+        standing = self.link_poses(self.stance, self.standing_base())
+        heights = [
+            standing[link - 1][2, :3] @ position + standing[link - 1][2, 3]
+            for link, position in found
+        ]
+        return [one for one, height in zip(found, heights, strict=True) if height > LOW]
 
     def state(
         self, q: np.ndarray | None = None, position: np.ndarray | None = None,

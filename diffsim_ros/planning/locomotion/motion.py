@@ -16,6 +16,8 @@ from diffsim_ros.npz import numbers, read_npz
 from diffsim_ros.robots.trajectory import JointTrajectory
 from diffsim_ros.rotation import quat_conjugate, quat_exp, quat_matrix, quat_multiply
 
+REACH = 16
+"""Samples beyond which a spline forgets another one: 0.17^16 is 1e-12."""
 ACCEPTED = "a motion.npz, as `diffsim plan` of a locomotion writes it"
 
 
@@ -55,7 +57,7 @@ class GoalDistance:
 
 @dataclass(frozen=True, eq=False)
 class MotionStates:
-    """A motion at N times of one or several periods, between samples by cubic splines.
+    """A motion at N times of one or several periods, between samples by splines.
 
     times       (N,) [s];  com (N, 3) [m]
     base        (N, 7): position [m], quaternion (x, y, z, w)
@@ -160,26 +162,38 @@ class LocomotionMotion:
         return JointTrajectory(self.joints, times, spline(inside), spline(inside, 1))
 
     def joint_splines(self) -> Any:
-        """Cubic splines (n,) of positions over time, periodic or at rest at both ends."""
-        from scipy.interpolate import CubicSpline
+        """Splines (n,) of positions over time, from 0 to `duration`."""
+        if not self.periodic:
+            return self._spline(self.positions, 0)
+        around = -(-REACH // self.samples)
+        rows = np.tile(self.positions, (2 * around + 1, 1))
+        return self._spline(rows, -around * self.samples)
 
-        times = self.step * np.arange(self.samples + (1 if self.periodic else 0))
+    def _spline(self, rows: np.ndarray, first: int) -> Any:
+        """Through rows at samples first, first + 1, ...
+
+        Of a periodic motion the acceleration is constant from half a step before to half a step
+        after a sample, as its forces are; other motions are cubic, at rest at both ends.
+        """
+        from scipy.interpolate import CubicSpline, make_interp_spline
+
+        times = self.step * (first + np.arange(len(rows)))
         if self.periodic:
-            rows = np.vstack([self.positions, self.positions[:1]])
-            return CubicSpline(times, rows, bc_type="periodic")
-        return CubicSpline(times, self.positions, bc_type="clamped")
+            return make_interp_spline(times, rows, k=2)
+        return CubicSpline(times, rows, bc_type="clamped")
 
     def at(self, times: np.ndarray) -> MotionStates:
         """The motion at times (N,) [s], of as many periods as they reach; at rest outside a motion
         that does not repeat itself."""
-        from scipy.interpolate import CubicSpline
-
         times = np.asarray(times, float)
         if not self.periodic:
             times = np.clip(times, 0.0, self.duration)
         own = np.mod(times, self.duration) if self.periodic else times
         joints = self.joint_splines()
-        first, last = (-1, int(times.max() // self.duration) + 2) if self.periodic else (0, 1)
+        first, last = 0, 1
+        if self.periodic:
+            around = -(-REACH // self.samples)
+            first, last = -around, int(times.max() // self.duration) + 1 + around
         rows = np.concatenate(
             [
                 np.hstack([
@@ -192,8 +206,7 @@ class LocomotionMotion:
         )  # fmt: skip
         flips = np.sign(np.einsum("ni,ni->n", rows[1:, 6:], rows[:-1, 6:]))
         rows[1:, 6:] *= np.cumprod(np.where(flips < 0, -1.0, 1.0))[:, None]
-        at = self.step * (first * self.samples + np.arange(len(rows)))
-        body = CubicSpline(at, rows, bc_type="not-a-knot" if self.periodic else "clamped")
+        body = self._spline(rows, first * self.samples)
         found, rate = body(times), body(times, 1)
         size = np.linalg.norm(found[:, 6:], axis=1)[:, None]
         found[:, 6:] /= size

@@ -105,12 +105,34 @@ class Apart : public MotionTerm {
   }
 };
 
+// Nothing but end effectors touches the ground.
+class Clearance : public MotionTerm {
+ public:
+  explicit Clearance(const LeggedModel& model)
+      : MotionTerm("clearance", Kind::constraint, kConstraintWeight, "m", model.height(), 1e-3) {}
+
+  void add(const Evaluation& at, RowSink& rows) const override {
+    for (int i = 0; i < at.samples(); ++i) {
+      for (const LeggedKinematics::Point& point : at.kinematics(i).clear) {
+        const GroundFrame ground = at.ground_at(point.position);
+        MotionRows& r = rows.begin(1, i);
+        r.value[0] = -ground.gap / scale;
+        if (r.slopes()) {
+          r.by(at.layout.q(i), (-ground.n.transpose() * point.position_by_q / scale).eval());
+        }
+        rows.below(0.01);
+      }
+    }
+  }
+};
+
 }  // namespace
 
 void add_contacts(const LeggedModel& model, MotionTerms& terms) {
   terms.push_back(std::make_unique<Rolling>(model));
   terms.push_back(std::make_unique<Height>(model));
   terms.push_back(std::make_unique<Apart>(model));
+  if (!model.clear().empty()) terms.push_back(std::make_unique<Clearance>(model));
 }
 
 }  // namespace diffsim

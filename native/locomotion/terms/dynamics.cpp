@@ -1,10 +1,14 @@
-// Newton and Euler for the centroidal frame [G (2.3), (2.4)].
+// Newton and Euler for the centroidal frame [G (2.3), (2.4)]; limbs have momentum of their own.
 #include "../motion_term.hpp"
 
 namespace diffsim {
 namespace {
 
 using Seen = Evaluation::Seen;
+
+// A sample's forces act from half a step before it to half a step after it. Places that obey them
+// have second differences of h^2 times these shares of the accelerations.
+constexpr double kShares[3] = {0.125, 0.75, 0.125};
 
 // The robot's acceleration less gravity's, and the forces on it, in units of g and of the weight.
 class NewtonEquation : public MotionTerm {
@@ -26,36 +30,19 @@ class NewtonEquation : public MotionTerm {
         at.by_point(r, at.layout.x(seen[k].i), seen[k],
                     Matrix3d(per * kFactors[k] * Matrix3d::Identity()), x);
       }
-      for (int j = 0; j < at.model.effector_count(); ++j) {
-        const Vector3d f = at.direction(at.plan().samples[seen[1].i].f[j], seen[1]);
-        r.value.head<3>() -= f;
-        at.by_direction(r, at.layout.f(seen[1].i, j), seen[1], Matrix3d(-Matrix3d::Identity()), f);
+      for (int k = 0; k < 3; ++k) {
+        for (int j = 0; j < at.model.effector_count(); ++j) {
+          if (!at.touches(seen[k].i, j)) continue;
+          const Vector3d f = at.direction(at.plan().samples[seen[k].i].f[j], seen[k]);
+          r.value.head<3>() -= kShares[k] * f;
+          at.by_direction(r, at.layout.f(seen[k].i, j), seen[k],
+                          Matrix3d(-kShares[k] * Matrix3d::Identity()), f);
+        }
       }
       rows.equal();
     }
   }
 };
-
-// Angular momentum L = R_mid I0 phi / h between two samples, phi = log(R^T R_next) in the body's
-// axes, and how it moves with both.
-struct Spin {
-  Vector3d L;
-  Matrix3d by_first, by_second;
-};
-
-Spin spin_between(const Matrix3d& I, const Matrix3d& first, const Matrix3d& second, double h,
-                  bool slopes) {
-  const Vector3d phi = log_rotation(first.transpose() * second), momentum = I * phi / h;
-  const Matrix3d middle = first * exp_rotation(0.5 * phi);
-  Spin out{middle * momentum, {}, {}};
-  if (!slopes) return out;
-  const Matrix3d by_second = left_jacobian_inverse(-phi), by_first = -left_jacobian_inverse(phi);
-  const Matrix3d half = 0.5 * left_jacobian(-0.5 * phi);  // right Jacobian
-  const Matrix3d turn = -skew(momentum);
-  out.by_second = middle * (turn * half * by_second + I / h * by_second);
-  out.by_first = middle * (turn * (exp_rotation(-0.5 * phi) + half * by_first) + I / h * by_first);
-  return out;
-}
 
 // Moments about the centre of mass, in units of the weight times its height.
 class EulerEquation : public MotionTerm {
@@ -71,29 +58,53 @@ class EulerEquation : public MotionTerm {
       MotionRows& r = rows.begin(3, seen[1].i);
       Matrix3d R[3];
       for (int k = 0; k < 3; ++k) R[k] = at.rotation(at.plan().samples[seen[k].i].R, seen[k]);
-      const Spin before = spin_between(at.model.inertia(), R[0], R[1], h, r.slopes());
-      const Spin after = spin_between(at.model.inertia(), R[1], R[2], h, r.slopes());
+      const RigidSpin before = rigid_spin(at.model.inertia(), R[0], R[1], h, r.slopes());
+      const RigidSpin after = rigid_spin(at.model.inertia(), R[1], R[2], h, r.slopes());
       r.value.head<3>() = per * (after.L - before.L);
       if (r.slopes()) {
         const Matrix3d J[3] = {-per * before.by_first, per * (after.by_first - before.by_second),
                                per * after.by_second};
         for (int k = 0; k < 3; ++k) at.by_rotation(r, at.layout.R(seen[k].i), seen[k], J[k], R[k]);
       }
-      const MotionSample& own = at.plan().samples[seen[1].i];
-      const Vector3d x = at.point(own.x, seen[1]);
-      Vector3d total = Vector3d::Zero();
-      for (int j = 0; j < at.model.effector_count(); ++j) {
-        const Vector3d e = at.point(own.e[j], seen[1]), f = at.direction(own.f[j], seen[1]);
-        r.value.head<3>() -= arm * (e - x).cross(f);
-        total += f;
-        const Matrix3d by_e = arm * skew(f);
-        at.by_point(r, at.layout.e(seen[1].i, j), seen[1], by_e, e);
-        const Matrix3d by_f = -arm * skew(e - x);
-        at.by_direction(r, at.layout.f(seen[1].i, j), seen[1], by_f, f);
-      }
-      const Matrix3d by_x = -arm * skew(total);
-      at.by_point(r, at.layout.x(seen[1].i), seen[1], by_x, x);
+      add_limbs(at, s - 1, -per, r);
+      add_limbs(at, s, per, r);
+      for (int k = 0; k < 3; ++k) add_moments(at, seen[k], -arm * kShares[k], r);
       rows.equal();
+    }
+  }
+
+ private:
+  // factor times the moments of the ground's forces at a sample.
+  static void add_moments(const Evaluation& at, Seen seen, double factor, MotionRows& r) {
+    const MotionSample& sample = at.plan().samples[seen.i];
+    const Vector3d x = at.point(sample.x, seen);
+    Vector3d total = Vector3d::Zero();
+    for (int j = 0; j < at.model.effector_count(); ++j) {
+      if (!at.touches(seen.i, j)) continue;
+      const Vector3d e = at.point(sample.e[j], seen), f = at.direction(sample.f[j], seen);
+      r.value.head<3>() += factor * (e - x).cross(f);
+      total += f;
+      at.by_point(r, at.layout.e(seen.i, j), seen, Matrix3d(-factor * skew(f)), e);
+      at.by_direction(r, at.layout.f(seen.i, j), seen, Matrix3d(factor * skew(e - x)), f);
+    }
+    at.by_point(r, at.layout.x(seen.i), seen, Matrix3d(factor * skew(total)), x);
+  }
+
+  // Of the interval that begins with sample s; none beyond the ends of a motion.
+  static void add_limbs(const Evaluation& at, int s, double factor, MotionRows& r) {
+    if (!at.periodic() && (s < 0 || s >= at.intervals())) return;
+    const Seen from = at.seen(s), to = at.seen(s + 1);
+    const LimbMomentum& limbs = at.limbs(from.i);
+    const Vector3d L = at.direction(limbs.L, from);
+    r.value.head<3>() += factor * L;
+    if (!r.slopes()) return;
+    const Matrix3d turned = factor * (from.turn ? at.turned() : Matrix3d::Identity());
+    r.by(at.layout.q(from.i), (turned * limbs.by_first).eval());
+    r.by(at.layout.q(to.i), (turned * limbs.by_second).eval());
+    if (from.turn) {
+      r.by(at.layout.travel() + 3, (factor * Vector3d::UnitZ().cross(L)).eval());
+    } else if (to.turn) {
+      r.by(at.layout.travel() + 3, (factor * limbs.by_turn).eval());
     }
   }
 };

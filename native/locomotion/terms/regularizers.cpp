@@ -63,7 +63,7 @@ class Smooth : public MotionTerm {
 class Posture : public MotionTerm {
  public:
   explicit Posture(const LeggedModel&)
-      : MotionTerm("posture", Kind::regularizer, 0.01 * kRegularizerWeight, "rad", 1) {}
+      : MotionTerm("posture", Kind::regularizer, 0.05 * kRegularizerWeight, "rad", 1) {}
 
   void add(const Evaluation& at, RowSink& rows) const override {
     const int joints = at.layout.q_size() - LeggedModel::kBase;

@@ -30,7 +30,9 @@ def solo12(kind="point", resistance=0.0):
         {"name": foot, "kind": kind, "link": foot, "position": np.zeros(3), "leg": k, **wheel}
         for k, foot in enumerate(FEET)
     ]
-    return _engine.LeggedModel(model, feet, np.tile([-3.0, 3.0, 8.0], (12, 1)), stance)
+    ranges = np.tile([-3.0, 3.0, 8.0], (12, 1))
+    knees = [(f"{foot[:3]}LOWER_LEG", np.zeros(3)) for foot in FEET]
+    return _engine.LeggedModel(model, feet, ranges, stance, knees)
 
 
 def footfall(samples, phases, duty):

@@ -50,7 +50,7 @@ def test_feet_stand_until_others_take_over():
     assert fine.contact.any(axis=1).all()  # a trot of half duty is never in the air
     slides = motion.at(fine.step * np.arange(fine.samples)).positions
     coarse, _ = points_of(robot, replace(fine, positions=slides))
-    assert np.linalg.norm(np.diff(coarse, axis=0), axis=-1)[both].max() > 1e-3
+    assert np.linalg.norm(np.diff(coarse, axis=0), axis=-1)[both].max() > 5 * moved[both].max()
 
 
 def test_forces_carry_the_weight_at_all_times():

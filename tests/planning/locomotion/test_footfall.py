@@ -74,7 +74,7 @@ def test_heights_rise_and_fall_gently_over_the_end_of_the_period():
     contact = np.array([[0, 1, 1, 1, 0, 0], [1, 1, 1, 1, 1, 1], [0, 0, 0, 0, 0, 0]], bool).T
     pattern = FootfallPattern(("a", "b", "c"), contact)
     heights = pattern.heights([0.04, 0.1, 0.2])
-    np.testing.assert_allclose(heights[:, 0], [0.02, 0, 0, 0, 0.02, 0.04], atol=1e-12)
+    np.testing.assert_allclose(heights[:, 0], [0.01, 0, 0, 0, 0.01, 0.04], atol=1e-12)
     assert not heights[:, 1].any() and (heights[:, 2] == 0.2).all()
     assert [swing.tolist() for swing in pattern.swings(0)] == [[4, 5, 0]]
     cut = FootfallPattern(("a", "b", "c"), contact, periodic=False)

@@ -11,9 +11,10 @@ from tests.planning.locomotion.quadruped import FEET, URDF, footfall, solo12
 
 STEP = 0.05
 TERMS = (
-    "newton euler airborne pushes friction passive_wheel rolling height apart centre_of_mass "
-    "orientation wheel_axis contact_point welded_wheel joint_range joint_speed wheel_speed rest "
-    "begin travel turn body_height places ceiling smooth posture even_forces steady_forces"
+    "newton euler airborne pushes friction passive_wheel rolling height apart clearance "
+    "centre_of_mass orientation wheel_axis contact_point welded_wheel joint_range joint_speed "
+    "wheel_speed rest begin travel turn body_height places ceiling smooth posture even_forces "
+    "steady_forces swing"
 ).split()
 
 
@@ -136,7 +137,7 @@ def test_a_quadruped_goes_where_it_is_told(phases, duty):
     found = of.solve(of.warm_start(of.standing())["plan"], options)
     assert found["status"] == "converged"
     plan = found["plan"]
-    assert plan["travel"] == pytest.approx([0.2, 0, 0, 0], abs=4e-3)
+    assert plan["travel"] == pytest.approx([0.2, 0, 0, 0], abs=1e-2)
     # Newton's law with nothing of the engine's: a mean force of one weight, none in the air.
     assert plan["f"].sum(axis=1).mean(axis=0) == pytest.approx([0, 0, 1], abs=2e-3)
     assert not plan["f"][~contact].any()
