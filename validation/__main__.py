@@ -41,6 +41,7 @@ ITEMS = {
     "thrown_markers": "a soft sphere and cube thrown with six markers: coverage",
     "arm_efforts": "a TIAGo's motor currents on unseen motion, beside five coefficients a joint",
     "arm_body": "the same arm as one body: held-out currents and motion, halves, payload",
+    "cassie_landing": "a real compliant biped's landings predicted, beside a rigid one",
     "locomotion": "motions of legged-wheeled robots as in [G Table 2.1], of random ones, solvers",
     "excitation": "what a designed excitation tells of a UR5, beside the motion of a throw",
     "sysid": "beside MuJoCo's toolbox: an arm's joint log, cube tosses",
