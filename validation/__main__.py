@@ -43,6 +43,7 @@ ITEMS = {
     "arm_body": "the same arm as one body: held-out currents and motion, halves, payload",
     "cassie_landing": "a real compliant biped's landings predicted, beside a rigid one",
     "locomotion": "motions of legged-wheeled robots as in [G Table 2.1], of random ones, solvers",
+    "locomotion_robots": "published quadrupeds trot, turn and stop; trots beside Crocoddyl's",
     "excitation": "what a designed excitation tells of a UR5, beside the motion of a throw",
     "sysid": "beside MuJoCo's toolbox: an arm's joint log, cube tosses",
     "model_comparison": "a wrong law of viscosity is recognised",

@@ -87,6 +87,8 @@ class LocomotionMotion:
                 about them [rad/s], 0: a foot;  yaw, tilt (T, m) [rad] of wheels
     travel      (4,): shift [m] and turn [rad] of a period
     constraints, goals  what the motion fulfils
+    begin_rates (10 + n) of a motion that goes on from another: rates of com, base and joints at
+                its beginning [1/s]; (): it repeats itself, or begins at rest
     status      reached, goals_missed, violated or cancelled
     """
 
@@ -111,6 +113,7 @@ class LocomotionMotion:
     seconds: float = 0.0
     values: tuple[float, ...] = ()
     cancelled: bool = False
+    begin_rates: tuple[float, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -167,19 +170,25 @@ class LocomotionMotion:
         if self.periodic:
             rows = np.vstack([self.positions, self.positions[:1]])
             return CubicSpline(times, rows, bc_type="periodic")
-        return CubicSpline(times, self.positions, bc_type="clamped")
+        return CubicSpline(times, self.positions, bc_type=self._ends(slice(10, None)))
 
-    def at(self, times: np.ndarray) -> MotionStates:
-        """The motion at times (N,) [s], of as many periods as they reach; at rest outside a motion
-        that does not repeat itself."""
+    def _ends(self, columns: slice) -> Any:
+        """What splines of a motion that does not repeat itself do at its ends."""
+        if not self.begin_rates:
+            return "clamped"
+        begin = np.array(self.begin_rates[columns])
+        return (1, begin), (1, np.zeros(len(begin)))
+
+    def rates(self, time: float) -> np.ndarray:
+        """(10 + n) rates of com, base and joints at a time [1/s], as in `begin_rates`."""
+        own = np.mod(time, self.duration) if self.periodic else time
+        body = self._body_spline(-1, 2) if self.periodic else self._body_spline(0, 1)
+        return np.concatenate([body(own, 1), self.joint_splines()(own, 1)])
+
+    def _body_spline(self, first: int, last: int) -> Any:
+        """Cubic splines (10,) of com and base over time, of periods first to last - 1."""
         from scipy.interpolate import CubicSpline
 
-        times = np.asarray(times, float)
-        if not self.periodic:
-            times = np.clip(times, 0.0, self.duration)
-        own = np.mod(times, self.duration) if self.periodic else times
-        joints = self.joint_splines()
-        first, last = (-1, int(times.max() // self.duration) + 2) if self.periodic else (0, 1)
         rows = np.concatenate(
             [
                 np.hstack([
@@ -193,7 +202,19 @@ class LocomotionMotion:
         flips = np.sign(np.einsum("ni,ni->n", rows[1:, 6:], rows[:-1, 6:]))
         rows[1:, 6:] *= np.cumprod(np.where(flips < 0, -1.0, 1.0))[:, None]
         at = self.step * (first * self.samples + np.arange(len(rows)))
-        body = CubicSpline(at, rows, bc_type="not-a-knot" if self.periodic else "clamped")
+        ends = "not-a-knot" if self.periodic else self._ends(slice(0, 10))
+        return CubicSpline(at, rows, bc_type=ends)
+
+    def at(self, times: np.ndarray) -> MotionStates:
+        """The motion at times (N,) [s], of as many periods as they reach; at rest outside a motion
+        that does not repeat itself."""
+        times = np.asarray(times, float)
+        if not self.periodic:
+            times = np.clip(times, 0.0, self.duration)
+        own = np.mod(times, self.duration) if self.periodic else times
+        joints = self.joint_splines()
+        first, last = (-1, int(times.max() // self.duration) + 2) if self.periodic else (0, 1)
+        body = self._body_spline(first, last)
         found, rate = body(times), body(times, 1)
         size = np.linalg.norm(found[:, 6:], axis=1)[:, None]
         found[:, 6:] /= size
@@ -215,6 +236,7 @@ class LocomotionMotion:
             "constraints": [asdict(one) for one in self.constraints],
             "goals": [asdict(one) for one in self.goals],
             "iterations": self.iterations, "seconds": self.seconds, "cancelled": self.cancelled,
+            "begin_rates": self.begin_rates,
         }  # fmt: skip
         arrays = {name: getattr(self, name) for name in _SHAPED}
         np.savez_compressed(path, report=np.array(json.dumps(report)), **arrays)
@@ -232,6 +254,9 @@ class LocomotionMotion:
             report["goals"] = tuple(GoalDistance(**one) for one in report["goals"])
             report["joints"] = tuple(map(str, report["joints"]))
             report["end_effectors"] = tuple(map(str, report["end_effectors"]))
+            report["begin_rates"] = tuple(map(float, report.get("begin_rates", ())))
+            if len(report["begin_rates"]) not in (0, 10 + len(report["joints"])):
+                raise ValueError(f"{len(report['begin_rates'])} begin_rates")
         except (ValueError, TypeError, KeyError) as error:
             raise InputError(path, "report", str(error), ACCEPTED) from None
         sizes = {
@@ -270,3 +295,14 @@ def base_poses(base: np.ndarray) -> np.ndarray:
     out = np.tile(np.eye(4), (len(base), 1, 1))
     out[:, :3, :3], out[:, :3, 3] = quat_matrix(base[:, 3:]), base[:, :3]
     return out
+
+
+def engine_plan(motion: LocomotionMotion) -> dict[str, np.ndarray]:
+    """A motion as the engine's plan."""
+    weight = motion.forces.sum(axis=1)[:, 2].mean()
+    return {
+        "x": motion.com, "R": np.array([quat_matrix(q) for q in motion.base[:, 3:]]),
+        "e": motion.contacts, "f": motion.forces / weight, "spin": motion.spins,
+        "yaw": motion.yaw, "tilt": motion.tilt,
+        "q": np.hstack([motion.base, motion.positions]), "travel": motion.travel,
+    }  # fmt: skip
