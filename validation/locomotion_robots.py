@@ -3,7 +3,7 @@
 Robots come from their URDFs (data/robots) with feet and a standing pose named.  With h the height
 of the centre of mass, a trot has a period of 5 sqrt(h/g), steps 0.1 h high and a stride of h/2, a
 turn 20 degrees a period on the spot; a stop begins in the trot, at a sample in the middle of a
-swing, and ends at rest a period and a half later, half a period of it standing.
+swing, goes on to the end of the next period and ends at rest half a period later.
 
 Crocoddyl's trotting problem (SimpleQuadrupedalGaitProblem of its examples, FDDP) is solved for the
 same robots, steps and time steps where it is installed:
@@ -21,7 +21,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,13 +40,12 @@ from diffsim_ros.planning.locomotion import (
 from diffsim_ros.planning.locomotion.motion import base_poses
 from diffsim_ros.yaml_file import read_yaml
 
-from .common import ROOT, judged
+from .common import ROOT, judged, share
 
 FOLDER = ROOT / "config" / "locomotion" / "robots"
 ROBOTS = ("solo12", "anymal", "anymal_wheels", "hyq", "go1")
-SAMPLES, MIDDLE = 24, 5
-PERIOD, SWING, STRIDE, TURN = 5.0, 0.1, 0.5, math.radians(20.0)
-"""Of sqrt(height / g); of the height; of the height; of a period."""
+SAMPLES, DRAWN = 24, 40
+"""Of a period; rules drawn at random, each for one robot."""
 NODES = ((0.02, 12, 2), (0.01, 25, 2))
 """Time step [s], knots of a swing and of a stand between; the second is that of its examples. Ours
 begins at rest, which takes two samples of standing."""
@@ -60,8 +59,34 @@ MOST, REPEATS = 100, 5
 """Iterations of FDDP, as in its examples; solutions of which the median time counts."""
 
 
-def study(fraction: float = 1.0) -> dict:
-    """Every robot's motions, and both planners' trots; Missed: a motion that misses its goals."""
+@dataclass(frozen=True)
+class Rule:
+    """How robots move: period over sqrt(height / g); height of swings and stride over height; turn
+    of a period; sample of the trot from which it stops."""
+
+    period: float = 5.0
+    swing: float = 0.1
+    stride: float = 0.5
+    turn: float = math.radians(20.0)
+    sample: int = 5
+
+
+RULE = Rule()
+
+
+def random_rule(rng: np.random.Generator) -> Rule:
+    """Any rule about that one, backwards too."""
+    return Rule(
+        rng.uniform(4.0, 6.0), rng.uniform(0.06, 0.18), rng.uniform(-0.3, 0.6),
+        rng.uniform(-1.0, 1.0) * math.radians(30.0), int(rng.integers(SAMPLES)),
+    )  # fmt: skip
+
+
+def study(fraction: float = 1.0, seed: int = 0) -> dict:
+    """Every robot's motions, also by rules drawn with `seed`, and both planners' trots.
+
+    Missed: a motion that misses its goals.
+    """
     names = ROBOTS if fraction >= 1 else ROBOTS[::3]
     figures: dict[str, Any] = {"robots": {name: motions(name)[0] for name in names}}
     missed = [
@@ -70,54 +95,73 @@ def study(fraction: float = 1.0) -> dict:
         for what, row in rows.items()
         if row["status"] != "reached"
     ]
+    rng, count = np.random.default_rng(seed), share(DRAWN, fraction)
+    drawn = [(names[k % len(names)], random_rule(rng)) for k in range(count)]
+    rows = [(name, rule, motions(name, rule, repeats=1)[0]) for name, rule in drawn]
+    reached = [row["status"] == "reached" for *_, found in rows for row in found.values()]
+    figures["drawn"] = {
+        "motions": len(reached), "reached": sum(reached),
+        "most_seconds": max(row["seconds"] for *_, found in rows for row in found.values()),
+        "lack": [
+            {"robot": name, "motion": what, "rule": asdict(rule), "status": row["status"]}
+            for name, rule, found in rows
+            for what, row in found.items()
+            if row["status"] != "reached"
+        ],
+    }  # fmt: skip
+    if figures["drawn"]["lack"]:
+        missed.append(f"{len(figures['drawn']['lack'])} motions by rules drawn at random")
     folder = os.environ.get("DIFFSIM_CROCODDYL")
     pairs = [(name, nodes) for name in SIDES if name in names for nodes in NODES]
     figures["crocoddyl"] = [beside(*pair, folder) for pair in pairs] if folder else "not installed"
     return judged(figures, missed)
 
 
-def base_config(name: str) -> tuple[LocomotionConfig, float]:
-    """A trot by the rule, without goals, and the height of the centre of mass [m]."""
+def base_config(name: str, rule: Rule) -> tuple[LocomotionConfig, float]:
+    """A trot by a rule, without goals, and the height of the centre of mass [m]."""
     robot = load_legged_robot(FOLDER / f"{name}.yaml")
     stands = np.concatenate(robot.standing_pose())
     height = float(robot.centre_of_mass(robot.stance, base_poses(stands[None])[0])[2])
-    period = PERIOD * math.sqrt(height / 9.81)
+    period = rule.period * math.sqrt(height / 9.81)
     pattern = named_gait(robot, "trot", SAMPLES)
-    return LocomotionConfig(name, name, robot, pattern, period, SWING * height), height
+    return LocomotionConfig(name, name, robot, pattern, period, rule.swing * height), height
 
 
-def motions(name: str) -> tuple[dict, dict[str, tuple[LocomotionConfig, LocomotionMotion]]]:
+def motions(
+    name: str, rule: Rule = RULE, *, repeats: int = REPEATS
+) -> tuple[dict, dict[str, tuple[LocomotionConfig, LocomotionMotion]]]:
     """Figures of trot, turn and stop, and the motions."""
-    base, height = base_config(name)
+    base, height = base_config(name, rule)
     goals = {
-        "trot": LocomotionGoals(travel=(STRIDE * height, 0.0), turn=0.0),
-        "turn": LocomotionGoals(travel=(0.0, 0.0), turn=TURN),
+        "trot": LocomotionGoals(travel=(rule.stride * height, 0.0), turn=0.0),
+        "turn": LocomotionGoals(travel=(0.0, 0.0), turn=rule.turn),
     }
     found, rows = {}, {}
     for what, goal in goals.items():
-        found[what], rows[what] = _timed(replace(base, goals=goal))
-    found["stop"], rows["stop"] = _timed(stop_of(*found["trot"]))
+        found[what], rows[what] = _timed(replace(base, goals=goal), repeats)
+    found["stop"], rows["stop"] = _timed(stop_of(*found["trot"], rule.sample), repeats)
     rows["stop"]["speed_before_m_s"] = float(np.linalg.norm(found["trot"][1].velocity))
     return rows, found
 
 
-def stop_of(trot: LocomotionConfig, motion: LocomotionMotion) -> LocomotionConfig:
-    """From the middle of a swing on, a period of the trot, then half a period of standing."""
+def stop_of(trot: LocomotionConfig, motion: LocomotionMotion, sample: int) -> LocomotionConfig:
+    """From a sample on to the end of the trot's next period, then half a period of standing."""
     flags = trot.footfall.contact
-    going = flags[np.arange(MIDDLE, MIDDLE + SAMPLES + 1) % SAMPLES]
-    going = np.vstack([going, flags[np.arange(MIDDLE + 1, SAMPLES)]])  # swings are ended
+    going = flags[np.arange(sample, 2 * SAMPLES) % SAMPLES]
     standing = np.ones((SAMPLES // 2, flags.shape[1]), bool)
     pattern = FootfallPattern(trot.footfall.names, np.vstack([going, standing]), False)
     return replace(
         trot, name=f"{trot.name}_stop", footfall=pattern,
-        duration=trot.step * (pattern.samples - 1), begin=Begin(motion, MIDDLE),
+        duration=trot.step * (pattern.samples - 1), begin=Begin(motion, sample),
         goals=LocomotionGoals(turn=0.0),
     )  # fmt: skip
 
 
-def _timed(config: LocomotionConfig) -> tuple[tuple[LocomotionConfig, LocomotionMotion], dict]:
+def _timed(
+    config: LocomotionConfig, repeats: int
+) -> tuple[tuple[LocomotionConfig, LocomotionMotion], dict]:
     seconds = []
-    for _ in range(REPEATS):
+    for _ in range(repeats):
         began = time.process_time()
         motion = generate(config)
         seconds.append(time.process_time() - began)
@@ -134,14 +178,14 @@ def beside(name: str, nodes: tuple[float, int, int], folder: str) -> dict:
 
     Its two nodes in which feet land are impulses and last no time.
     """
-    base, height = base_config(name)
+    base, height = base_config(name, RULE)
     step, swing, stand = nodes
     robot = base.robot
     theirs = crocoddyl_trot(folder, {
         "urdf": str((FOLDER / read_yaml(FOLDER / f"{name}.yaml")["urdf"]).resolve()),
         "base": np.concatenate(robot.standing_pose()).tolist(),
         "joints": dict(zip(robot.joint_names, robot.stance.tolist(), strict=True)),
-        "feet": feet_links(name), "length": STRIDE * height, "height": SWING * height,
+        "feet": feet_links(name), "length": RULE.stride * height, "height": RULE.swing * height,
         "step": step, "swing": swing, "stand": stand, "iterations": MOST, "repeats": REPEATS,
     })  # fmt: skip
     contact = flags_of(base.footfall.names, SIDES[name], swing, stand)
@@ -152,7 +196,7 @@ def beside(name: str, nodes: tuple[float, int, int], folder: str) -> dict:
         duration=2 * step * (stand + swing), friction=0.7,
         goals=LocomotionGoals(travel=(theirs["travel"][0], theirs["travel"][1]), turn=0.0),
     )  # fmt: skip
-    _, row = _timed(ours)
+    _, row = _timed(ours, REPEATS)
     return {"robot": name, "step": step, "nodes": len(contact), "crocoddyl": theirs, "ours": row}
 
 

@@ -17,6 +17,7 @@ def test_two_robots_trot_turn_and_stop(monkeypatch):
     for rows in figures["robots"].values():
         assert {row["status"] for row in rows.values()} == {"reached"}
         assert rows["stop"]["speed_before_m_s"] > 0.1
+    assert figures["drawn"]["reached"] == figures["drawn"]["motions"] == 12
     assert figures["crocoddyl"] == "not installed"
 
 
