@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -68,6 +68,11 @@ class Landing:
     torque: Mapping[str, np.ndarray]
     start_q: Mapping[str, float]
     start_qd: Mapping[str, float]
+
+    def later(self, delay: float) -> Landing:
+        """The same with torques that act `delay` [s] later than logged."""
+        at = self.t - delay
+        return replace(self, torque={m: np.interp(at, self.t, u) for m, u in self.torque.items()})
 
 
 def landings() -> list[Landing]:

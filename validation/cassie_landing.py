@@ -36,15 +36,18 @@ HELD = {"knee_k": 1e5, "heel_k": 1e5, "knee_c": 100.0, "heel_c": 100.0}
 
 @dataclass(frozen=True)
 class Model:
-    """One way to predict.  held: parameters that are not fitted; locked: springs stand still."""
+    """One way to predict.  held: parameters that are not fitted; locked: springs stand still; late:
+    how much later than logged torques act [s], of which the fit takes the best."""
 
     held: dict[str, float]
     locked: bool = False
     fitted: bool = True
+    late: tuple[float, ...] = (0.0,)
 
 
 MODELS = {
     "fitted": Model({}),
+    "late_torques": Model({}, late=(0.002, 0.004)),
     "before_fit": Model({}, fitted=False),
     "springs_held": Model(HELD, locked=True),
     "rigid": Model(HELD | HARD, locked=True),
@@ -118,29 +121,37 @@ def _missed(figures: dict, fraction: float) -> list[str]:
     return missed
 
 
-def _problem(model: Model, landed: Sequence[Landing]) -> SimulationProblem:
+def _problem(model: Model, landed: Sequence[Landing], late: float) -> SimulationProblem:
     parameters = [
         replace(p, value=model.held[p.name], free=False) if p.name in model.held else p
         for p in PARAMETERS
     ]
-    return problem_of(landed, parameters, locked=model.locked)
+    return problem_of([one.later(late) for one in landed], parameters, locked=model.locked)
 
 
 def _fitted(model: Model, landed: Sequence[Landing]) -> dict[str, float]:
-    """Values of the free parameters, by name."""
-    problem = _problem(model, landed)
-    z = problem.start
-    if model.fitted:
-        z = levenberg_marquardt(problem, options=LMOptions(max_iterations=ITERATIONS)).z
-    return dict(zip(problem.names, problem.values(z).tolist(), strict=True))
+    """Values of the free parameters, by name; with them `late` [s]."""
+    best: tuple[float, dict[str, float]] | None = None
+    for late in model.late:
+        problem = _problem(model, landed, late)
+        z, cost = problem.start, 0.0
+        if model.fitted:
+            options = LMOptions(max_iterations=ITERATIONS)
+            solution = levenberg_marquardt(problem, options=options)
+            z, cost = solution.z, solution.value
+        values = dict(zip(problem.names, problem.values(z).tolist(), strict=True))
+        if best is None or cost < best[0]:
+            best = cost, values | {"late": late}
+    assert best is not None
+    return best[1]
 
 
 def _predicted(
     model: Model, values: dict[str, float], landed: Sequence[Landing]
 ) -> list[np.ndarray]:
     """Residuals of every landing (times, 40), in SIGMA; see `_columns`."""
-    problem = _problem(model, landed)
-    z = problem.map.scaled(values)
+    problem = _problem(model, landed, values["late"])
+    z = problem.map.scaled({name: values[name] for name in problem.names})
     named, slots, found = problem.map.named(z), body_slots(problem.scene), []
     for trial, run in zip(problem.trials, problem.rollouts(z), strict=True):
         terms = [o.term(run, slots[o.body], named) for o in trial.objectives]
