@@ -132,6 +132,9 @@ def _arguments_of(name: str, command: argparse.ArgumentParser) -> None:
         command.add_argument("--estimated", metavar="RESULT.yaml", help=text)
         if name == "twin":
             _arguments_of_twin(command)
+        else:
+            text = "of a legged robot: write motion.gif, too, the motion at half speed"
+            command.add_argument("--animation", action="store_true", help=text)
     elif name == "policy":
         _arguments_of_policy(command)
     elif name == "mesh":

@@ -9,6 +9,7 @@ from typing import Any
 
 from diffsim_ros.commands.running import ProgressLine, run_cancellable
 from diffsim_ros.commands.table import table
+from diffsim_ros.errors import InputError
 from diffsim_ros.output import OutputFolder, write_bytes, write_json, write_yaml
 
 FILES = (
@@ -28,6 +29,9 @@ def run(options: argparse.Namespace) -> int:
         "excitation": plan_excitation, "compliant": plan_compliant, "locomotion": plan_locomotion
     }  # fmt: skip
     kind = plan_kind(options.plan)
+    if options.animation and kind != "locomotion":
+        rule = "absent: it is of legged robots; report.html plays other motions"
+        raise InputError("plan", "--animation", True, rule)
     if kind in others:
         return others[kind].run(options)
     config = load_plan(options.plan, estimated=options.estimated)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,12 @@ if TYPE_CHECKING:
     from diffsim_ros.planning.locomotion import LocomotionConfig, LocomotionMotion
 
 FILES = (
-    "result.yaml", "metrics.json", "motion.npz", "trajectory.yaml", "motion.png", "footfalls.png"
+    "result.yaml", "metrics.json", "motion.npz", "trajectory.yaml", "motion.png", "footfalls.png",
+    "motion.gif",
 )  # fmt: skip
+FRAMES, SPEED, LEAST, HOLD = 12.5, 0.5, 1.5, 0.4
+"""Of motion.gif: frames a second [Hz], of the motion's speed; whole periods of at least as many
+seconds; how long the end of a motion that does not repeat itself is seen [s]."""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -39,6 +44,8 @@ def run(options: argparse.Namespace) -> int:
         line.show("writing the results", "writing")
         with folder.staging() as stage:
             write_all(stage, config, motion)
+            if options.animation:
+                write_bytes(stage / "motion.gif", animated(config, motion))
     print(summary(motion))
     print(f"results in {folder.path}")
     return 0 if motion.status == "reached" else 3
@@ -83,3 +90,20 @@ def write_all(stage: Path, config: LocomotionConfig, motion: LocomotionMotion) -
         np.linalg.norm(weights, axis=2), motion.positions, motion.joints,
     )  # fmt: skip
     write_bytes(stage / "footfalls.png", style.png_bytes(figure))
+
+
+def animated(config: LocomotionConfig, motion: LocomotionMotion) -> bytes:
+    """A GIF of the motion at SPEED: whole periods, or from its beginning to its end."""
+    from diffsim_ros.planning.locomotion.result import frames
+    from diffsim_ros.viz.legged_animation import animation
+
+    lasts = motion.duration / SPEED
+    if motion.periodic:
+        lasts *= math.ceil(LEAST / lasts)
+    count = max(2, round(lasts * FRAMES))
+    times = lasts * SPEED * np.arange(count) / count
+    if not motion.periodic:
+        times = np.concatenate([times, np.full(round(HOLD * FRAMES) + 1, motion.duration)])
+    speed = float(np.linalg.norm(motion.velocity[:2]))
+    title = f"{motion.name}: {speed:.2f} m/s, shown at 1/{1.0 / SPEED:g} of it"
+    return animation(frames(config.robot, motion, times), FRAMES, title)

@@ -37,7 +37,8 @@ def draw_robot(
         else:
             axes.scatter(*centre[:, None], s=22, color=style.MEASURED, depthshade=False)
     hull = _hull(points[:, :2])
-    ground = np.column_stack([np.vstack([hull, hull[:1]]), np.zeros(len(hull) + 1)])
+    closed = np.vstack([hull, hull[:1]])
+    ground = np.column_stack([closed, np.zeros(len(closed))])
     axes.plot(*ground.T, color=style.GREEN, lw=1.2)
     x, y, z = centre_of_mass
     axes.plot([x, x], [y, y], [0.0, z], color=style.PINK, lw=1.0, ls="--")

@@ -1,5 +1,6 @@
 """Motions of robots with legs, wheels and skates: the robots and the footfall patterns [G 2, 3]."""
 
+from .begin import Begin
 from .build import build_robot, with_values
 from .config import LocomotionConfig, LocomotionGoals, load_locomotion
 from .densify import densified
@@ -14,6 +15,7 @@ from .random_robots import gaits_of, random_robot
 from .urdf_writer import urdf_text, write_urdf
 
 __all__ = [
+    "Begin",
     "DesignParameters",
     "EndEffector",
     "FootfallPattern",

@@ -14,9 +14,11 @@ from diffsim_ros.scene.sdfs import resolve_surface, surface_of
 from diffsim_ros.yaml_file import read_mapping
 
 from . import schema
+from .begin import Begin
 from .footfall import FootfallPattern, load_footfall
 from .legged_robot import LeggedRobot
-from .load import load_legged_robot
+from .load import inside, load_legged_robot
+from .motion import LocomotionMotion
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,7 @@ class LocomotionConfig:
                  the duration, else at k / (samples - 1)
     swing_height [m];  friction, rolling_resistance [1];  apart [m]
     ground       an engine's signed distance, None: the plane z = 0
+    begin        what a motion that does not repeat itself goes on from, None: a robot that stands
     iterations, attempts, warm_start, seed  of the search;  source  the mapping as read
     """
 
@@ -75,6 +78,7 @@ class LocomotionConfig:
     rolling_resistance: float = 0.01
     apart: float = 0.02
     ground: Any = None
+    begin: Begin | None = None
     goals: LocomotionGoals = LocomotionGoals()
     iterations: int = 300
     attempts: int = 4
@@ -84,7 +88,7 @@ class LocomotionConfig:
 
     @property
     def periodic(self) -> bool:
-        """Whether the motion repeats itself; else it goes from rest to rest."""
+        """Whether the motion repeats itself; else it goes from rest, or from `begin`, to rest."""
         return self.footfall.periodic
 
     @property
@@ -115,11 +119,17 @@ def load_locomotion(
     if goals.turn and ground is not None and footfall.periodic:
         rule = "0, or absent, where a periodic motion goes over a `ground`"
         raise reader.error("locomotion.goals.turn", goals.turn, rule)
+    begin = None
+    if own["begin"] is not None:
+        given = reader.section(schema.BEGIN, own["begin"], "locomotion.begin")
+        begin = Begin(LocomotionMotion.load(inside(folder, given["motion"])), given["sample"])
+        step = own["duration"] / max(1, footfall.samples - 1)
+        begin.check(f"{place}: locomotion", footfall, robot.joint_names, step)
     return LocomotionConfig(
         place, top["name"] or Path(place).stem, robot, footfall, own["duration"],
         own["swing_height"], own["friction"], own["rolling_resistance"], own["apart"], ground,
-        goals, search["iterations"], search["attempts"], search["warm_start"], search["seed"],
-        source=dict(raw),
+        begin, goals, search["iterations"], search["attempts"], search["warm_start"],
+        search["seed"], source=dict(raw),
     )  # fmt: skip
 
 

@@ -10,11 +10,16 @@ from typing import Any
 import numpy as np
 
 from diffsim_ros import _engine
-from diffsim_ros.rotation import quat_matrix
 
 from .config import LocomotionConfig
 from .legged_robot import LeggedRobot
-from .motion import GoalDistance, LocomotionMotion, Violation, moved_by_periods
+from .motion import (
+    GoalDistance,
+    LocomotionMotion,
+    Violation,
+    engine_plan,
+    moved_by_periods,
+)
 
 RELAXED = 0.1
 """Weight of regularizers where a motion misses its goals."""
@@ -51,8 +56,11 @@ def engine_model(robot: LeggedRobot, resistance: float = 0.0) -> Any:
 def engine_task(config: LocomotionConfig) -> Any:
     """The engine's `MotionTask` of a motion."""
     goals, footfall = config.goals, config.footfall
+    heights = footfall.heights(config.swing_height)
+    if config.begin is not None:
+        heights = config.begin.heights(footfall, config.swing_height)
     return _engine.MotionTask(
-        config.step, footfall.contact, footfall.heights(config.swing_height),
+        config.step, footfall.contact, heights,
         friction=config.friction, apart=config.apart, ground=config.ground,
         end="periodic" if config.periodic else "rest", fixed=0 if config.periodic else 2,
         travel=None if goals.travel is None else np.array(goals.travel), turn=goals.turn,
@@ -86,7 +94,11 @@ def generate(
     options = _engine.MotionSolverOptions()
     options.iterations = config.iterations
     rng = np.random.default_rng(config.seed)
-    first = problem.standing() if start is None else engine_plan(start)
+    standing = problem.standing()
+    if config.begin is not None:
+        config.begin.check(config.place, config.footfall, config.robot.joint_names, config.step)
+        standing = config.begin.placed(standing)
+    first = standing if start is None else engine_plan(start)
     best: tuple[tuple[bool, bool, float], LocomotionMotion] | None = None
     iterations = 0
     starts = ["standing", "warm", "swaying", "relaxed"] + ["swaying"] * config.attempts
@@ -102,7 +114,7 @@ def generate(
         kind, plan = starts.pop(0), first
         problem.regularize(RELAXED if kind == "relaxed" else 1.0)
         if kind == "warm":
-            plan = problem.warm_start(problem.standing(), options, watch)["plan"]
+            plan = problem.warm_start(standing, options, watch)["plan"]
         elif kind == "relaxed" and best is not None and best[1].holds:
             plan = engine_plan(best[1])
         elif kind != "standing":
@@ -143,17 +155,6 @@ def _swaying(
     return moved
 
 
-def engine_plan(motion: LocomotionMotion) -> dict[str, np.ndarray]:
-    """A motion as the engine's plan."""
-    weight = motion.forces.sum(axis=1)[:, 2].mean()
-    return {
-        "x": motion.com, "R": np.array([quat_matrix(q) for q in motion.base[:, 3:]]),
-        "e": motion.contacts, "f": motion.forces / weight, "spin": motion.spins,
-        "yaw": motion.yaw, "tilt": motion.tilt,
-        "q": np.hstack([motion.base, motion.positions]), "travel": motion.travel,
-    }  # fmt: skip
-
-
 def _motion(
     config: LocomotionConfig, problem: Any, found: Mapping, iterations: int, seconds: float
 ) -> LocomotionMotion:
@@ -176,6 +177,7 @@ def _motion(
         yaw=plan["yaw"], tilt=plan["tilt"], travel=plan["travel"],
         constraints=tuple(constraints), goals=_distances(config, plan), iterations=iterations,
         seconds=seconds, values=tuple(found["values"]), cancelled=found["status"] == "cancelled",
+        begin_rates=() if config.begin is None else config.begin.rates(plan),
     )  # fmt: skip
 
 

@@ -74,7 +74,7 @@ def _section(reader: Reader, section: Section, given: object, key: str) -> dict:
     return read
 
 
-def _inside(folder: str | Path | None, path: str) -> Path:
+def inside(folder: str | Path | None, path: str) -> Path:
     """A path of a file, relative to its folder, or to the file that names it."""
     if folder is None or Path(path).is_absolute():
         return Path(path)
@@ -86,13 +86,13 @@ def _whole(reader: Reader, given: dict, folder: str | Path | None, level: int = 
     """What a file says, and of the robot that it is `like` what it does not say itself."""
     for key in ("urdf", "mjcf"):
         if isinstance(given.get(key), str):
-            given[key] = str(_inside(folder, given[key]))
+            given[key] = str(inside(folder, given[key]))
     if "like" not in given:
         return given
     like: Any = reader.value(schema.LIKE, given.pop("like"), "like")
     if level == DEEPEST:
         raise reader.error("like", like, f"at most {DEEPEST} robots that are like one another")
-    path = _inside(folder, like)
+    path = inside(folder, like)
     other = reader.mapping(read_yaml(path), f"like: {path}")
     return _over(_whole(reader, other, path, level + 1), given)
 

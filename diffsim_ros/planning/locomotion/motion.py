@@ -89,6 +89,8 @@ class LocomotionMotion:
                 about them [rad/s], 0: a foot;  yaw, tilt (T, m) [rad] of wheels
     travel      (4,): shift [m] and turn [rad] of a period
     constraints, goals  what the motion fulfils
+    begin_rates (10 + n) of a motion that goes on from another: rates of com, base and joints at
+                its beginning [1/s]; (): it repeats itself, or begins at rest
     status      reached, goals_missed, violated or cancelled
     """
 
@@ -113,6 +115,7 @@ class LocomotionMotion:
     seconds: float = 0.0
     values: tuple[float, ...] = ()
     cancelled: bool = False
+    begin_rates: tuple[float, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -164,36 +167,41 @@ class LocomotionMotion:
     def joint_splines(self) -> Any:
         """Splines (n,) of positions over time, from 0 to `duration`."""
         if not self.periodic:
-            return self._spline(self.positions, 0)
-        around = -(-REACH // self.samples)
-        rows = np.tile(self.positions, (2 * around + 1, 1))
-        return self._spline(rows, -around * self.samples)
+            return self._spline(self.positions, 0, slice(10, None))
+        rows = np.tile(self.positions, (2 * self._around + 1, 1))
+        return self._spline(rows, -self._around * self.samples, slice(10, None))
 
-    def _spline(self, rows: np.ndarray, first: int) -> Any:
-        """Through rows at samples first, first + 1, ...
+    @property
+    def _around(self) -> int:
+        """Periods on both sides that a spline of one period has to know."""
+        return -(-REACH // self.samples)
+
+    def _spline(self, rows: np.ndarray, first: int, columns: slice) -> Any:
+        """Through rows at samples first, first + 1, ...; `columns`: their rates in `begin_rates`.
 
         Of a periodic motion the acceleration is constant from half a step before to half a step
-        after a sample, as its forces are; other motions are cubic, at rest at both ends.
+        after a sample, as its forces are; other motions are cubic, at rest at their end.
         """
         from scipy.interpolate import CubicSpline, make_interp_spline
 
         times = self.step * (first + np.arange(len(rows)))
         if self.periodic:
             return make_interp_spline(times, rows, k=2)
-        return CubicSpline(times, rows, bc_type="clamped")
+        if not self.begin_rates:
+            return CubicSpline(times, rows, bc_type="clamped")
+        begin = np.array(self.begin_rates[columns])
+        return CubicSpline(times, rows, bc_type=((1, begin), (1, np.zeros(len(begin)))))
 
-    def at(self, times: np.ndarray) -> MotionStates:
-        """The motion at times (N,) [s], of as many periods as they reach; at rest outside a motion
-        that does not repeat itself."""
-        times = np.asarray(times, float)
-        if not self.periodic:
-            times = np.clip(times, 0.0, self.duration)
-        own = np.mod(times, self.duration) if self.periodic else times
-        joints = self.joint_splines()
+    def rates(self, time: float) -> np.ndarray:
+        """(10 + n) rates of com, base and joints at a time [1/s], as in `begin_rates`."""
+        own = np.mod(time, self.duration) if self.periodic else time
+        return np.concatenate([self._body_spline(own)(own, 1), self.joint_splines()(own, 1)])
+
+    def _body_spline(self, until: float) -> Any:
+        """Splines (10,) of com and base over time, from 0 to a time [s] at least."""
         first, last = 0, 1
         if self.periodic:
-            around = -(-REACH // self.samples)
-            first, last = -around, int(times.max() // self.duration) + 1 + around
+            first, last = -self._around, int(until // self.duration) + 1 + self._around
         rows = np.concatenate(
             [
                 np.hstack([
@@ -206,7 +214,17 @@ class LocomotionMotion:
         )  # fmt: skip
         flips = np.sign(np.einsum("ni,ni->n", rows[1:, 6:], rows[:-1, 6:]))
         rows[1:, 6:] *= np.cumprod(np.where(flips < 0, -1.0, 1.0))[:, None]
-        body = self._spline(rows, first * self.samples)
+        return self._spline(rows, first * self.samples, slice(0, 10))
+
+    def at(self, times: np.ndarray) -> MotionStates:
+        """The motion at times (N,) [s], of as many periods as they reach; at rest outside a motion
+        that does not repeat itself."""
+        times = np.asarray(times, float)
+        if not self.periodic:
+            times = np.clip(times, 0.0, self.duration)
+        own = np.mod(times, self.duration) if self.periodic else times
+        joints = self.joint_splines()
+        body = self._body_spline(times.max())
         found, rate = body(times), body(times, 1)
         size = np.linalg.norm(found[:, 6:], axis=1)[:, None]
         found[:, 6:] /= size
@@ -228,6 +246,7 @@ class LocomotionMotion:
             "constraints": [asdict(one) for one in self.constraints],
             "goals": [asdict(one) for one in self.goals],
             "iterations": self.iterations, "seconds": self.seconds, "cancelled": self.cancelled,
+            "begin_rates": self.begin_rates,
         }  # fmt: skip
         arrays = {name: getattr(self, name) for name in _SHAPED}
         np.savez_compressed(path, report=np.array(json.dumps(report)), **arrays)
@@ -245,6 +264,9 @@ class LocomotionMotion:
             report["goals"] = tuple(GoalDistance(**one) for one in report["goals"])
             report["joints"] = tuple(map(str, report["joints"]))
             report["end_effectors"] = tuple(map(str, report["end_effectors"]))
+            report["begin_rates"] = tuple(map(float, report.get("begin_rates", ())))
+            if len(report["begin_rates"]) not in (0, 10 + len(report["joints"])):
+                raise ValueError(f"{len(report['begin_rates'])} begin_rates")
         except (ValueError, TypeError, KeyError) as error:
             raise InputError(path, "report", str(error), ACCEPTED) from None
         sizes = {
@@ -283,3 +305,14 @@ def base_poses(base: np.ndarray) -> np.ndarray:
     out = np.tile(np.eye(4), (len(base), 1, 1))
     out[:, :3, :3], out[:, :3, 3] = quat_matrix(base[:, 3:]), base[:, :3]
     return out
+
+
+def engine_plan(motion: LocomotionMotion) -> dict[str, np.ndarray]:
+    """A motion as the engine's plan."""
+    weight = motion.forces.sum(axis=1)[:, 2].mean()
+    return {
+        "x": motion.com, "R": np.array([quat_matrix(q) for q in motion.base[:, 3:]]),
+        "e": motion.contacts, "f": motion.forces / weight, "spin": motion.spins,
+        "yaw": motion.yaw, "tilt": motion.tilt,
+        "q": np.hstack([motion.base, motion.positions]), "travel": motion.travel,
+    }  # fmt: skip

@@ -10,6 +10,9 @@ from .config import LocomotionConfig
 from .legged_robot import LeggedRobot
 from .motion import LocomotionMotion, base_poses
 
+GRAVITY = 9.81
+"""[m/s^2] of weights."""
+
 
 def document(config: LocomotionConfig, motion: LocomotionMotion) -> dict:
     """Content of result.yaml."""
@@ -51,3 +54,26 @@ def link_segments(robot: LeggedRobot, motion: LocomotionMotion) -> np.ndarray:
     links = robot.mounts().links
     lines += [(poses[link - 1][:, :3, 3], ends[:, j]) for j, link in enumerate(links)]
     return np.stack([np.stack(line, axis=1) for line in lines], axis=1)
+
+
+def frames(robot: LeggedRobot, motion: LocomotionMotion, times: np.ndarray) -> list[dict]:
+    """What `viz.legged_animation.animation` draws at times (N,) [s], of any number of periods."""
+    states, weight = motion.at(times), robot.mass * GRAVITY
+    rows = np.asarray(times) / motion.step
+    own = motion.samples if motion.periodic else motion.samples - 1
+    nearest = np.floor(rows + 0.5).astype(int)
+    nearest = nearest % own if motion.periodic else np.clip(nearest, 0, own)
+    turned = np.zeros(states.spins.shape)
+    if len(times) > 1:
+        steps = np.diff(times)[:, None] * (states.spins[1:] + states.spins[:-1]) / 2
+        turned[1:] = np.cumsum(steps, axis=0)
+    poses, turns = base_poses(states.base), rows // own * (motion.travel[3] * motion.periodic)
+    found = []
+    for i, row in enumerate(nearest):
+        c, s = np.cos(turns[i]), np.sin(turns[i])
+        turn = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+        found.append({
+            **robot.outline(states.positions[i], poses[i]), "contact": motion.contact[row],
+            "forces": motion.forces[row] @ turn.T / weight, "turned": turned[i],
+        })  # fmt: skip
+    return found

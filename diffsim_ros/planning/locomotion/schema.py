@@ -122,7 +122,7 @@ PLAN: Section = {
 LOCOMOTION: Section = {
     "robot": Field("any", "ROBOT.yaml (relative to this file), or its content", default=REQUIRED),
     "footfall": Field("mapping", "the footfall pattern, below", default=REQUIRED),
-    "duration": Field("number", "of a period, or of a motion from rest to rest", "s", REQUIRED,
+    "duration": Field("number", "of a period, or of a motion that ends at rest", "s", REQUIRED,
                       minimum=0, strict=True),
     "samples": Field("integer", "of that duration; forces and poses are found at these", "", 24,
                      minimum=6),
@@ -134,8 +134,15 @@ LOCOMOTION: Section = {
     "apart": Field("number", "least distance between end effectors of different legs, beside their "
                    "radii", "m", 0.02, minimum=0),
     "ground": Field("any", "a surface as in `sdfs` of a scene; absent: the plane z = 0"),
+    "begin": Field("mapping", "of one that is not periodic: a motion that it goes on from, below; "
+                   "absent: it begins at rest"),
     "goals": Field("mapping", "what the motion is for", default={}),
     "search": Field("mapping", "how it is searched for", default={}),
+}  # fmt: skip
+BEGIN: Section = {
+    "motion": Field("text", "motion.npz (relative to this file) of the same robot, with the same "
+                    "time between samples", default=REQUIRED),
+    "sample": Field("integer", "of it; this one and the next are the first two", "", 0, minimum=0),
 }  # fmt: skip
 GOALS: Section = {
     "travel": Field("vector2", "of the centre of mass from the first sample to the last, or to a "
@@ -186,6 +193,7 @@ def markdown() -> str:
             "footfall": FOOTFALL,
             "PLAN": PLAN,
             "locomotion": LOCOMOTION,
+            "locomotion.begin": BEGIN,
             "locomotion.goals": GOALS,
             "locomotion.goals.places[i]": PLACE,
             "locomotion.goals.ceilings[i]": CEILING,

@@ -1,0 +1,106 @@
+"""A motion that another one goes on from: its two samples with which the other begins.
+
+A stop out of a trot, or a trot out of a stand that was planned before: two samples say where
+everything is and how fast it moves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from diffsim_ros.errors import InputError
+from diffsim_ros.rotation import quat_exp, quat_matrix, quat_multiply
+
+from .footfall import FootfallPattern
+from .motion import LocomotionMotion, engine_plan, moved_by_periods
+
+SAME_STEP = 1e-6
+"""Steps are one where they differ by less than this share."""
+
+
+@dataclass(frozen=True, eq=False)
+class Begin:
+    """Samples `sample` and the next one of `motion`; of a periodic one the next may be the first of
+    the period that follows."""
+
+    motion: LocomotionMotion
+    sample: int = 0
+
+    def check(self, place: str, footfall: FootfallPattern, joints: tuple, step: float) -> None:
+        """InputError naming `place` unless a plan of this pattern and step can go on from it."""
+        motion, last = self.motion, self.motion.samples - (1 if self.motion.periodic else 2)
+        if footfall.periodic:
+            rule = "`periodic: false`, as a motion that repeats itself begins as it ends"
+            raise InputError(place, "footfall.periodic", True, rule)
+        if (motion.joints, motion.end_effectors) != (joints, footfall.names):
+            got = f"joints {', '.join(motion.joints)}; feet {', '.join(motion.end_effectors)}"
+            raise InputError(place, "begin.motion", got, "a motion of the plan's robot")
+        if not motion.holds:
+            broken = ", ".join(one.name for one in motion.constraints if not one.holds)
+            raise InputError(place, "begin.motion", broken, "a motion that violates no constraint")
+        if not 0 <= self.sample <= last:
+            raise InputError(place, "begin.sample", self.sample, f"a sample of it, 0 to {last}")
+        if abs(step - motion.step) > SAME_STEP * motion.step:
+            fits = motion.step * (footfall.samples - 1)
+            rule = f"{motion.step:.9g} s between samples, as of `begin`"
+            raise InputError(place, "duration", f"{step:.9g} s between samples", rule,
+                             f"duration: {fits:.9g}")  # fmt: skip
+        ours, theirs = footfall.contact[:2], motion.contact[[r % motion.samples for r in self.rows]]
+        if not np.array_equal(ours, theirs):
+            i, j = np.argwhere(ours != theirs)[0]
+            rule = f"{'in contact' if theirs[i, j] else 'in the air'} there, as `begin` has it"
+            got = (
+                f"{footfall.names[j]} {'in contact' if ours[i, j] else 'in the air'} at sample {i}"
+            )
+            raise InputError(place, "footfall", got, rule)
+
+    @property
+    def rows(self) -> tuple[int, int]:
+        """Both samples, counted on beyond a period."""
+        return self.sample, self.sample + 1
+
+    def heights(self, footfall: FootfallPattern, height: float) -> np.ndarray:
+        """`FootfallPattern.heights` (samples, m) [m] where swings that `motion` has begun go on."""
+        motion = self.motion
+        first = self.sample - motion.samples if motion.periodic else 0
+        before = motion.contact[np.arange(first, self.sample) % motion.samples]
+        rows = np.vstack([before, footfall.contact])
+        return FootfallPattern(footfall.names, rows, False).heights(height)[len(before) :]
+
+    def rates(self, plan: Mapping[str, np.ndarray]) -> tuple[float, ...]:
+        """`LocomotionMotion.begin_rates` of a plan that goes on from here."""
+        found = self.motion.rates(self.sample * self.motion.step)
+        there, here = self.motion.base[self.sample, 3:], plan["q"][0, 3:7]
+        found[6:10] *= 1.0 if there @ here > 0 else -1.0  # a quaternion's two signs
+        return tuple(found.tolist())
+
+    def placed(self, standing: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """A plan of the engine that begins with both samples, and then stands where they are."""
+        plan, own = {name: np.array(v) for name, v in standing.items()}, engine_plan(self.motion)
+        samples = [_moved(own, row % self.motion.samples, row // self.motion.samples, own["travel"])
+                   for row in self.rows]  # fmt: skip
+        yaw = np.arctan2(samples[0]["R"][1, 0], samples[0]["R"][0, 0])
+        there = np.array([*(samples[0]["x"] - plan["x"][0])[:2], 0.0, yaw])
+        for i in range(len(plan["x"])):
+            row = samples[i] if i < 2 else _moved(plan, i, 1, there)
+            for name, value in row.items():
+                plan[name][i] = value
+        return plan
+
+
+def _moved(plan: Mapping[str, Any], i: int, periods: int, travel: np.ndarray) -> dict[str, Any]:
+    """Sample i of a plan, as it is `periods` later."""
+    turn = periods * travel[3]
+    row = {name: np.array(value[i]) for name, value in plan.items() if name != "travel"}
+    for name in ("x", "e"):
+        row[name] = moved_by_periods(row[name], travel, periods)
+    row["f"] = moved_by_periods(row["f"], travel, periods, place=False)
+    row["R"] = quat_matrix(quat_exp([0.0, 0.0, turn])) @ row["R"]
+    row["q"][:3] = moved_by_periods(row["q"][:3], travel, periods)
+    row["q"][3:7] = quat_multiply(quat_exp([0.0, 0.0, turn]), row["q"][3:7])
+    row["yaw"] = row["yaw"] + turn
+    return row
