@@ -9,7 +9,7 @@ using Seen = Evaluation::Seen;
 constexpr double kStep = 0.1;  // [s] at which weights count as they are given
 // Turns beside shifts over the height of the centre of mass: a body that leans takes hips away from
 // feet that stand.
-constexpr double kTurn = 3;
+constexpr double kTurn = 1.5;
 
 // Weights are of a mean over time, whatever the step; samples that are held have nothing to follow.
 class Tracking : public MotionTerm {
