@@ -14,7 +14,7 @@ from diffsim_ros.planning.locomotion import LeggedRobot, write_urdf
 from diffsim_ros.planning.locomotion.tracking import ComposedMotion
 from diffsim_ros.rotation import quat_from_matrix, quat_rotate
 
-from .tracking_mujoco import FALLEN, PUSH, Policy, Tracked, World
+from .tracking_mujoco import FALLEN, PLAIN, PUSH, Policy, Tracked, World
 
 STEP = 1e-3
 STEPS = 2
@@ -75,7 +75,7 @@ def environment(
 
 
 def simulated(
-    robot: LeggedRobot, motion: ComposedMotion, policy: Policy, world: World = World(), *,
+    robot: LeggedRobot, motion: ComposedMotion, policy: Policy, world: World = PLAIN, *,
     foot: float = 0.004, until: float | None = None,
 ) -> Tracked:  # fmt: skip
     """As of `tracking_mujoco.simulated`, with torques; a payload is refused."""

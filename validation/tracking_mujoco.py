@@ -36,7 +36,9 @@ class World:
     push_time: float = 0.0
 
 
+PLAIN = World()
 PUSH = 0.1
+"""[s] over which an impulse acts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +81,7 @@ class OpenLoop:
 
 
 def simulated(
-    robot: LeggedRobot, motion: ComposedMotion, policy: Policy, world: World = World(), *,
+    robot: LeggedRobot, motion: ComposedMotion, policy: Policy, world: World = PLAIN, *,
     foot: float = 0.004, until: float | None = None,
 ) -> Tracked:  # fmt: skip
     """The robot in MuJoCo from the motion's beginning, to its end or `until` [s], or till it falls.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time as clock
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,7 +13,10 @@ from diffsim_ros.rotation import quat_conjugate, quat_exp, quat_log, quat_multip
 from ..legged_robot import LeggedRobot
 from .inverse_dynamics import Efforts, InverseDynamics, InverseDynamicsOptions, Wanted
 from .mpc import Horizon, Mpc, MpcOptions
-from .reference import ComposedMotion
+from .reference import ComposedMotion, ReferenceStates
+
+SOON = 0.03
+"""[s] in which a foot reaches its foothold at the earliest."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,7 @@ class ControllerOptions:
     base: tuple[float, float] = (0.0, 0.0)
     feet: tuple[float, float] = (900.0, 60.0)
     joints: tuple[float, float] = (100.0, 20.0)
-    touch: float = 0.004
+    touch: float = 0.01
     down: float = 0.4
     mpc: MpcOptions = field(default_factory=MpcOptions)
     dynamics: InverseDynamicsOptions = field(default_factory=InverseDynamicsOptions)
@@ -83,20 +87,17 @@ class TrackingController:
         u = 1.0 + np.clip((time - horizon.times[1]) / h, 0.0, len(horizon.times) - 3.0)
         k = int(u)
         part = u - k
-        shift, turn, joints, points = (
+        shift, turn, joints = (
             ((1 - part) * rows[k] + part * rows[k + 1], (rows[k + 1] - rows[k]) / h)
-            for rows in horizon.deviation()
+            for rows in horizon.deviation()[:3]
         )
         base = self._base(horizon, k, q, qd, of, shift, turn)
         kp, kd = self.options.joints
         q_wanted, qd_wanted = of.q[0, 7:] + joints[0], of.qd[0, 6:] + joints[1]
         joint = kp * (q_wanted - q[7:]) + kd * (qd_wanted - qd[6:])
         at = self.dynamics.dynamics(q, qd)
-        kp, kd = self.options.feet
-        feet = (
-            of.point_acceleration[0] + kp * (of.points[0] + points[0] - at["point"])
-            + kd * (of.point_velocity[0] + points[1] - at["velocity"])
-        )  # fmt: skip
+        kd = self.options.feet[1]
+        feet = self._feet(horizon, time, of, at)
         # A foot that should stand but is in the air cannot push: it is sent down.
         high = of.contact[0] & (at["point"][:, 2] > self.options.touch)
         stands = of.contact[0] & ~high
@@ -105,8 +106,28 @@ class TrackingController:
         forces = self.mpc.weight * horizon.plan["f"][k if part < 0.5 else k + 1]
         return self.dynamics(q, qd, Wanted(base, stands, feet, forces, joint))
 
+    def _feet(
+        self, horizon: Horizon, time: float, of: ReferenceStates, at: Mapping[str, np.ndarray]
+    ) -> np.ndarray:
+        """(m, 3) accelerations of feet in the air: along the ground they reach the planned foothold
+        when it is due, whatever they are off the reference now; heights are the reference's."""
+        kp, kd = self.options.feet
+        ahead = horizon.reference.contact[1:].copy()
+        ahead[-1] = True
+        landing = 1 + np.argmax(ahead, axis=0)
+        each = np.arange(len(landing))
+        moved = (horizon.plan["e"] - horizon.reference.points)[landing, each]
+        left = np.maximum(horizon.times[landing] - time, SOON)[:, None]
+        off = of.points[0] - at["point"]
+        rate = (off + moved) / left
+        rate[:, 2] = 0.0
+        lift = np.zeros_like(off)
+        lift[:, 2] = kp * off[:, 2]
+        speed = of.point_velocity[0] + rate - at["velocity"]
+        return np.asarray(of.point_acceleration[0] + lift + kd * speed)
+
     def _base(
-        self, horizon: Horizon, k: int, q: np.ndarray, qd: np.ndarray, of: object,
+        self, horizon: Horizon, k: int, q: np.ndarray, qd: np.ndarray, of: ReferenceStates,
         shift: tuple[np.ndarray, np.ndarray], turn: tuple[np.ndarray, np.ndarray],
     ) -> np.ndarray:  # fmt: skip
         """(6,) acceleration of the plan, and what leads back to it."""
@@ -115,10 +136,10 @@ class TrackingController:
         linear = (rows[2, :3] - 2 * rows[1, :3] + rows[0, :3]) / h**2
         turns = quat_log(quat_multiply(quat_conjugate(rows[:2, 3:7]), rows[1:, 3:7]))
         angular = (turns[1] - turns[0]) / h**2
-        place = of.q[0, :3] + shift[0]  # type: ignore[attr-defined]
-        attitude = quat_multiply(of.q[0, 3:7], quat_exp(turn[0]))  # type: ignore[attr-defined]
+        place = of.q[0, :3] + shift[0]
+        attitude = quat_multiply(of.q[0, 3:7], quat_exp(turn[0]))
         error = quat_log(quat_multiply(quat_conjugate(q[3:7]), attitude))
-        rate = of.qd[0, :6]  # type: ignore[attr-defined]
+        rate = of.qd[0, :6]
         linear = linear + kp * (place - q[:3]) + kd * (rate[:3] + shift[1] - qd[:3])
         angular = angular + kp * error + kd * (rate[3:] + turn[1] - qd[3:6])
         return np.concatenate([linear, angular])

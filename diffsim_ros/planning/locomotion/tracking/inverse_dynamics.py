@@ -36,7 +36,7 @@ class InverseDynamicsOptions:
     stance: float = 1e4
     base: float = 1.0
     turn: float = 0.05
-    swing: float = 1.0
+    swing: float = 0.3
     forces: float = 100.0
     joints: float = 1e-3
 

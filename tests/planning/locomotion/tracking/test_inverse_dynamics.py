@@ -86,5 +86,5 @@ def test_feet_that_stand_keep_still_and_a_robot_at_rest_stays():
 
 def test_wheels_are_refused_by_name():
     robot = load_legged_robot(ROBOTS / "agilebot.yaml")
-    with pytest.raises(InputError, match="end effector .*actuated"):
+    with pytest.raises(InputError, match=r"end effector .*actuated"):
         InverseDynamics(robot)
