@@ -25,11 +25,11 @@ def library():
         "duck", "duck", robot, named_gait(robot, "none", 13, periodic=False), 0.6, 0.03,
         goals=LocomotionGoals(stance=True, ceilings=(Ceiling(5, 7, 0.8 * height),)),
     )  # fmt: skip
-    trot = named_gait(robot, "trot", 16, duty=0.6)
-    pattern = trot.repeated(4, before=8, after=8)
-    goals = LocomotionGoals(travel=(0.3, 0.0), turn=0.0, stance=True)
+    trot = named_gait(robot, "trot", 12, duty=0.6)
+    pattern = trot.repeated(2, before=6, after=6)
+    goals = LocomotionGoals(travel=(0.15, 0.0), turn=0.0, stance=True)
     steps = LocomotionConfig(
-        "steps", "steps", robot, pattern, 0.5 / 16 * (pattern.samples - 1), 0.03, 0.5, goals=goals
+        "steps", "steps", robot, pattern, 0.5 / 12 * (pattern.samples - 1), 0.03, 0.5, goals=goals
     )
     once = LocomotionConfig(
         "trot", "trot", robot, trot, 0.5, 0.03, goals=LocomotionGoals(travel=(0.1, 0.0), turn=0.3)

@@ -21,7 +21,7 @@ def test_motions_begin_where_the_one_before_ends():
     states = motion.at(times)
     assert np.abs(np.diff(states.q[:, :3], axis=0)).max() < 3e-3
     assert np.abs(np.diff(states.q[:, 7:], axis=0)).max() < 0.08
-    assert states.q[-1, 0] - states.q[0, 0] == pytest.approx(0.6, abs=0.02)
+    assert states.q[-1, 0] - states.q[0, 0] == pytest.approx(0.3, abs=0.02)
     weight = library().robot.mass * 9.81
     assert states.forces[..., 2].sum(axis=1).mean() == pytest.approx(weight, rel=0.01)
     still = motion.at(np.array([-1.0, motion.duration + 1.0]))
