@@ -1,4 +1,4 @@
-"""A part of the study of tracked motions that are pushed; full: ./run validate locomotion_feedback."""
+"""A part of the study of pushed motions; full: ./run validate locomotion_feedback."""
 
 from functools import cache
 

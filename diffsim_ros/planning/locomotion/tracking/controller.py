@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from diffsim_ros.rotation import quat_conjugate, quat_exp, quat_log, quat_multiply
+from diffsim_ros.errors import InputError
+from diffsim_ros.rotation import quat_conjugate, quat_log, quat_multiply
 
 from ..legged_robot import LeggedRobot
 from .inverse_dynamics import Efforts, InverseDynamics, InverseDynamicsOptions, Wanted
@@ -21,15 +22,16 @@ SOON = 0.03
 
 @dataclass(frozen=True)
 class ControllerOptions:
-    """period: of the predictive control [s]; gains on errors beside its plan, position [1/s^2] and
-    speed [1/s]: of the base, of feet in the air, of joints.
+    """Of both layers.
 
-    touch  height [m] above which a foot that should stand is in the air; it is sent down at `down`
-           [m/s]
+    period  of the predictive control [s]
+    feet, joints  gains on errors of position [1/s^2] and speed [1/s]: of feet in the air (position:
+            height alone), of joints
+    touch   height [m] above which a foot that should stand is in the air; it is sent down at `down`
+            [m/s]
     """
 
     period: float = 0.02
-    base: tuple[float, float] = (0.0, 0.0)
     feet: tuple[float, float] = (900.0, 60.0)
     joints: tuple[float, float] = (100.0, 20.0)
     touch: float = 0.01
@@ -68,7 +70,12 @@ class TrackingController:
 
         q (7 + n,), qd (6 + n,)  estimated state: base's position [m], quaternion (x, y, z, w),
                  joints; base's velocity in the world, angular in its own axes, joints
+        InputError: a state of another shape, numbers that are not finite.
         """
+        n = len(self.robot.joint_names)
+        for name, row, size in (("q", q, 7 + n), ("qd", qd, 6 + n)):
+            if np.shape(row) != (size,) or not np.all(np.isfinite(row)):
+                raise InputError("state estimate", name, row, f"{size} finite numbers")
         if time >= self._next - 1e-9:
             began = clock.thread_time()
             self._horizon = self.mpc.tick(time, q, qd)
@@ -87,11 +94,9 @@ class TrackingController:
         u = 1.0 + np.clip((time - horizon.times[1]) / h, 0.0, len(horizon.times) - 3.0)
         k = int(u)
         part = u - k
-        shift, turn, joints = (
-            ((1 - part) * rows[k] + part * rows[k + 1], (rows[k + 1] - rows[k]) / h)
-            for rows in horizon.deviation()[:3]
-        )
-        base = self._base(horizon, k, q, qd, of, shift, turn)
+        rows = horizon.deviation()[2][k : k + 2]
+        joints = (1 - part) * rows[0] + part * rows[1], (rows[1] - rows[0]) / h
+        base = self._base(horizon, k)
         kp, kd = self.options.joints
         q_wanted, qd_wanted = of.q[0, 7:] + joints[0], of.qd[0, 6:] + joints[1]
         joint = kp * (q_wanted - q[7:]) + kd * (qd_wanted - qd[6:])
@@ -126,20 +131,9 @@ class TrackingController:
         speed = of.point_velocity[0] + rate - at["velocity"]
         return np.asarray(of.point_acceleration[0] + lift + kd * speed)
 
-    def _base(
-        self, horizon: Horizon, k: int, q: np.ndarray, qd: np.ndarray, of: ReferenceStates,
-        shift: tuple[np.ndarray, np.ndarray], turn: tuple[np.ndarray, np.ndarray],
-    ) -> np.ndarray:  # fmt: skip
-        """(6,) acceleration of the plan, and what leads back to it."""
-        h, (kp, kd) = self.options.mpc.step, self.options.base
-        rows = horizon.plan["q"][k - 1 : k + 2]
+    def _base(self, horizon: Horizon, k: int) -> np.ndarray:
+        """(6,) acceleration of the plan about sample k."""
+        h, rows = self.options.mpc.step, horizon.plan["q"][k - 1 : k + 2]
         linear = (rows[2, :3] - 2 * rows[1, :3] + rows[0, :3]) / h**2
         turns = quat_log(quat_multiply(quat_conjugate(rows[:2, 3:7]), rows[1:, 3:7]))
-        angular = (turns[1] - turns[0]) / h**2
-        place = of.q[0, :3] + shift[0]
-        attitude = quat_multiply(of.q[0, 3:7], quat_exp(turn[0]))
-        error = quat_log(quat_multiply(quat_conjugate(q[3:7]), attitude))
-        rate = of.qd[0, :6]
-        linear = linear + kp * (place - q[:3]) + kd * (rate[:3] + shift[1] - qd[:3])
-        angular = angular + kp * error + kd * (rate[3:] + turn[1] - qd[3:6])
-        return np.concatenate([linear, angular])
+        return np.concatenate([linear, (turns[1] - turns[0]) / h**2])

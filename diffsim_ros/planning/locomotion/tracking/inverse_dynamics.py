@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from diffsim_ros.errors import InputError
-from diffsim_ros.rotation import quat_matrix
 
 from ..legged_robot import LeggedRobot
 
@@ -198,8 +197,3 @@ class InverseDynamics:
         total = at["M"] @ qdd + at["h"] - at["J"].T @ forces.ravel()
         torques = np.clip(total[BASE:], -self.effort, self.effort)
         return Efforts(torques, qdd, forces, bool(solved), float(np.abs(total[:BASE]).max()))
-
-
-def upright(q: np.ndarray) -> float:
-    """Cosine of the angle between the base's z and the vertical."""
-    return float(quat_matrix(q[3:7])[2, 2])

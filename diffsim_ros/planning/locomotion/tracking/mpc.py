@@ -43,6 +43,13 @@ class MpcOptions:
     posture: float = 0.5
     forces: float = 3.0
 
+    def __post_init__(self) -> None:
+        if not 0.0 < 4 * self.step <= self.horizon:
+            rule = f"> 0, at most a quarter of the horizon of {self.horizon:g} s"
+            raise InputError("predictive control", "step", self.step, rule)
+        if self.iterations < 1:
+            raise InputError("predictive control", "iterations", self.iterations, "at least 1")
+
     @property
     def samples(self) -> int:
         """Those of the horizon, and the one before the present."""

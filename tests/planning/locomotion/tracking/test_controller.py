@@ -8,7 +8,7 @@ pytest.importorskip("piqp")
 
 from diffsim_ros.errors import InputError
 from diffsim_ros.planning.locomotion import load_legged_robot
-from diffsim_ros.planning.locomotion.tracking import Mpc, TrackingController
+from diffsim_ros.planning.locomotion.tracking import Mpc, MpcOptions, TrackingController
 from tests.planning.locomotion.tracking.motions import ROBOTS, library
 
 
@@ -68,3 +68,18 @@ def test_robots_on_wheels_are_refused_by_name():
     robot = load_legged_robot(ROBOTS / "agilebot.yaml")
     with pytest.raises(InputError, match=r"end effector FL: got .actuated."):
         Mpc(robot, library().compose([("stand", 0.2)]))
+
+
+def test_states_and_options_that_cannot_be_are_refused():
+    own = library()
+    motion = own.compose([("stand", 1.0)])
+    controller = TrackingController(own.robot, motion)
+    of = motion.at(np.array([0.2]))
+    with pytest.raises(InputError, match="state estimate: q: "):
+        controller.torques(0.2, of.q[0, :-1], of.qd[0])
+    with pytest.raises(InputError, match="state estimate: qd: "):
+        controller.torques(0.2, of.q[0], np.full(18, np.nan))
+    with pytest.raises(InputError, match="predictive control: step"):
+        MpcOptions(step=0.5)
+    with pytest.raises(InputError, match="iterations"):
+        MpcOptions(iterations=0)
