@@ -2,6 +2,7 @@
 #include <ctime>
 
 #include "../articulated/centroidal.hpp"
+#include "../articulated/contact_dynamics.hpp"
 #include "../articulated/model.hpp"
 #include "bindings.hpp"
 
@@ -420,6 +421,40 @@ void bind_dynamics(ModelClass& model) {
            "CPU seconds per call on one thread; third: qdd or tau.");
 }
 
+py::dict contact_dynamics_of(const ArticulatedModel& model, const Numbers& q, const Numbers& qd,
+                             const std::vector<int>& links, const Points& centres,
+                             const VectorXd& radii) {
+  const States states(model, q);
+  if (q.ndim() != 1) refuse("q", "one state", q.ndim());
+  const double* v = states.velocities("qd", qd);
+  const auto m = static_cast<Eigen::Index>(links.size());
+  if (centres.rows() != m || radii.size() != m) {
+    refuse("contact: centres, radii", std::to_string(m) + " rows, one a link", centres.rows());
+  }
+  std::vector<ContactBall> balls;
+  for (Eigen::Index j = 0; j < m; ++j) {
+    if (links[j] < 0 || links[j] >= model.tree.size()) {
+      refuse("contact: link", "an index in [0, " + std::to_string(model.tree.size()) + ")",
+             links[j]);
+    }
+    if (!(radii[j] >= 0) || !centres.row(j).allFinite()) {
+      refuse("contact: centre, radius", "finite numbers [m], radius >= 0", radii[j]);
+    }
+    balls.push_back({links[j], centres.row(j).transpose(), radii[j]});
+  }
+  DynamicsWorkspace work(model.bodies);
+  ContactDynamics found;
+  contact_dynamics(model.bodies, work, balls, q.data(), v, found);
+  py::dict out;
+  out["M"] = found.M;
+  out["h"] = found.h;
+  out["J"] = found.J;
+  out["point"] = found.point;
+  out["bias"] = found.bias;
+  out["velocity"] = found.velocity;
+  return out;
+}
+
 }  // namespace
 
 void bind_articulated(py::module_& m) {
@@ -430,6 +465,11 @@ void bind_articulated(py::module_& m) {
       "joints: quaternion (x, y, z, w) in q, angular velocity in the child's axes in qd.");
   bind_model(model);
   bind_dynamics(model);
+  model.def("contact_dynamics", &contact_dynamics_of, py::arg("q"), py::arg("qd"), py::arg("links"),
+            py::arg("centres"), py::arg("radii"),
+            "Of one state: M (n, n), h (n), and of balls (centres (m, 3) in link frames, radii "
+            "(m,)) J (3 m, n), point, velocity and bias (m, 3): M qdd + h = tau + J^T f; of balls "
+            "that roll on level ground J qdd + bias = 0.");
 }
 
 }  // namespace diffsim

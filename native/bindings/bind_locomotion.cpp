@@ -132,8 +132,15 @@ MotionTask make_task(double step, const Flags& contact, const Table& swing_heigh
                      int fixed, std::optional<Eigen::Vector2d> travel, std::optional<double> turn,
                      std::optional<double> height,
                      const std::vector<std::tuple<int, int, Vector3d>>& places,
-                     const std::vector<std::tuple<int, int, double>>& ceilings) {
+                     const std::vector<std::tuple<int, int, double>>& ceilings, bool free_forces,
+                     bool stance, const std::array<double, 5>& tracking) {
   MotionTask task;
+  for (const double weight : tracking) {
+    if (!(weight >= 0 && weight < 1e12)) refuse("motion: tracking", "weights >= 0", weight);
+  }
+  task.free_forces = free_forces;
+  task.stance = stance;
+  task.tracking = {tracking[0], tracking[1], tracking[2], tracking[3], tracking[4]};
   task.step = step;
   task.contact = contact.cast<char>();
   task.swing_height = swing_height;
@@ -308,7 +315,16 @@ void bind_energy(ProblemClass& problem) {
              return std::make_unique<MotionProblem>(std::move(model), task);
            }),
            py::arg("model").none(false), py::arg("task"))
-      .def("set_task", &MotionProblem::set_task, py::arg("task"))
+      .def(
+          "set_task",
+          [](MotionProblem& p, MotionTask task, const std::optional<py::dict>& reference) {
+            if (reference) {
+              task.reference = std::make_shared<MotionPlan>(from_python(p, *reference));
+            }
+            p.set_task(std::move(task));
+          },
+          py::arg("task"), py::arg("reference") = py::none(),
+          "Another task with as many samples; reference: a plan to stay near.")
       .def("select", &MotionProblem::select, py::arg("groups"), py::arg("terms"))
       .def("regularize", &MotionProblem::regularize, py::arg("factor"),
            "Weights of regularizers times a factor > 0, 1 at first; forgets multipliers.")
@@ -377,6 +393,11 @@ void bind_solvers(ProblemClass& problem) {
              const py::object& watch) { return solved(p, plan, o, watch, solve_motion); },
           py::arg("plan"), options, progress)
       .def(
+          "improve",
+          [](MotionProblem& p, const py::dict& plan, const MotionSolverOptions& o,
+             const py::object& watch) { return solved(p, plan, o, watch, improve_motion); },
+          py::arg("plan"), options, progress)
+      .def(
           "warm_start",
           [](MotionProblem& p, const py::dict& plan, const MotionSolverOptions& o,
              const py::object& watch) { return solved(p, plan, o, watch, warm_start); },
@@ -393,7 +414,12 @@ void bind_locomotion(py::module_& m) {
            py::arg("end") = "periodic", py::arg("fixed") = 0, py::arg("travel") = py::none(),
            py::arg("turn") = py::none(), py::arg("height") = py::none(),
            py::arg("places") = std::vector<std::tuple<int, int, Vector3d>>(),
-           py::arg("ceilings") = std::vector<std::tuple<int, int, double>>());
+           py::arg("ceilings") = std::vector<std::tuple<int, int, double>>(),
+           py::arg("free_forces") = false, py::arg("stance") = false,
+           py::arg("tracking") = std::array<double, 5>{50, 5, 5, 0.5, 0.5},
+           "stance: joints end as the robot stands; free_forces: those of the last fixed sample "
+           "are unknowns; tracking: weights of body, "
+           "speeds, contact points, joints and forces beside the reference of set_task.");
   py::class_<MotionSolverOptions>(m, "MotionSolverOptions")
       .def(py::init<>())
       .def_readwrite("iterations", &MotionSolverOptions::iterations)

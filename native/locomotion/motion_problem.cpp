@@ -18,6 +18,10 @@ Penalty penalty(double x, double epsilon) {
           x / e + 1};
 }
 
+// Inequalities of a motion that follows a reference: one or two steps from a measured state must
+// not end at the first limit they meet. Those of forces hold in inverse dynamics.
+constexpr double kSoftWeight = 0.03, kSoftBand = 5;
+
 MotionTerms make_terms(const LeggedModel& model, const MotionTask& task) {
   MotionTerms terms;
   add_dynamics(model, terms);
@@ -27,8 +31,12 @@ MotionTerms make_terms(const LeggedModel& model, const MotionTask& task) {
   add_limits(model, terms);
   add_ends(model, task, terms);
   add_goals(model, task, terms);
-  add_regularizers(model, terms);
-  add_swing(model, terms);
+  if (task.reference) {
+    add_tracking(model, task, terms);
+  } else {
+    add_regularizers(model, terms);
+    add_swing(model, terms);
+  }
   return terms;
 }
 
@@ -51,6 +59,13 @@ void check(const LeggedModel& model, const MotionTask& task) {
   if (!(task.friction > 0)) refuse("motion: friction", "> 0", task.friction);
   if (task.fixed < 0 || task.fixed > samples) {
     refuse("motion: fixed", "a number of samples", task.fixed);
+  }
+  if (task.reference && task.end == PlanEnd::periodic) {
+    refuse("motion: reference", "of a motion that does not repeat itself", "periodic");
+  }
+  if (task.reference && static_cast<Eigen::Index>(task.reference->samples.size()) != samples) {
+    refuse("motion: reference", std::to_string(samples) + " samples",
+           task.reference->samples.size());
   }
   for (const PlaceGoal& goal : task.places) {
     if (goal.sample < 0 || goal.sample >= samples) {
@@ -104,13 +119,18 @@ class MotionProblem::Sink : public RowSink {
   void below(double epsilon) override {
     double& shift = next();
     const double r = rows_.value[0];
+    double weight = weight_;
+    if (problem_.task_.reference) {
+      weight *= kSoftWeight;
+      epsilon *= kSoftBand;
+    }
     const Penalty p = penalty(r + shift, epsilon);
-    if (mode_ == kReport) note(std::max(r, 0.), weight_ * p.value);
+    if (mode_ == kReport) note(std::max(r, 0.), weight * p.value);
     if (mode_ == kShift) shift = std::max(-epsilon, r + shift);
-    total += weight_ * p.value;
+    total += weight * p.value;
     if (!differentiates() || p.curvature == 0) return;
     rows_.value[0] = p.slope / p.curvature;
-    problem_.scatter(rows_, VectorXd::Constant(1, weight_ * p.curvature), mode_ == kSlopes);
+    problem_.scatter(rows_, VectorXd::Constant(1, weight * p.curvature), mode_ == kSlopes);
   }
 
   double total = 0;
@@ -170,6 +190,9 @@ void MotionProblem::select(unsigned groups, const std::vector<std::string>& name
     if (groups & group) std::fill_n(free_.begin() + at, count, 1);
   };
   const std::vector<EndEffector>& effectors = model_->effectors();
+  for (int j = 0; task_.free_forces && task_.fixed > 0 && j < model_->effector_count(); ++j) {
+    if (task_.contact(task_.fixed - 1, j)) let(kForces, layout_.f(task_.fixed - 1, j), 3);
+  }
   for (int i = task_.fixed; i < samples(); ++i) {
     let(kBody, layout_.x(i), 6);
     for (int j = 0; j < model_->effector_count(); ++j) {

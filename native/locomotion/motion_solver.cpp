@@ -106,6 +106,15 @@ MotionSolution solve_motion(MotionProblem& problem, MotionPlan& plan,
   return out;
 }
 
+MotionSolution improve_motion(MotionProblem& problem, MotionPlan& plan,
+                              const MotionSolverOptions& options, const MotionWatch& watch) {
+  MotionSolution out;
+  problem.clear_airborne(plan);
+  Newton newton(problem, plan, options, watch, out);
+  if (newton.run(options.iterations) && newton.settled()) out.status = Status::converged;
+  return out;
+}
+
 MotionSolution warm_start(MotionProblem& problem, MotionPlan& plan,
                           const MotionSolverOptions& options, const MotionWatch& watch) {
   const MotionTask wanted = problem.task();

@@ -31,6 +31,11 @@ using MotionWatch = std::function<bool(int iteration, double value)>;
 MotionSolution solve_motion(MotionProblem& problem, MotionPlan& plan,
                             const MotionSolverOptions& options, const MotionWatch& watch);
 
+/// The plan after `options.iterations` steps at most, without multipliers: what model predictive
+/// control does between two measurements. Begins with whatever is selected.
+MotionSolution improve_motion(MotionProblem& problem, MotionPlan& plan,
+                              const MotionSolverOptions& options, const MotionWatch& watch);
+
 /// From a robot that stands to one that goes through the footfall pattern in place: forces first,
 /// then body and forces while feet are unloaded, then poses while feet are lifted, then all with
 /// goals at zero [G Table 3.1]. Unlike there, the second step has poses too, with feet where they

@@ -70,5 +70,6 @@ void add_ends(const LeggedModel& model, const MotionTask& task, MotionTerms& ter
 void add_goals(const LeggedModel& model, const MotionTask& task, MotionTerms& terms);
 void add_regularizers(const LeggedModel& model, MotionTerms& terms);
 void add_swing(const LeggedModel& model, MotionTerms& terms);
+void add_tracking(const LeggedModel& model, const MotionTask& task, MotionTerms& terms);
 
 }  // namespace diffsim

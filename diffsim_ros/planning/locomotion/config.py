@@ -44,6 +44,7 @@ class LocomotionGoals:
     """What a motion is for; None: anything.
 
     travel  (2,) [m];  turn [rad];  height [m] of the centre of mass above the ground
+    stance  joints end as the robot stands: of a motion from rest to rest
     tolerance, turn_tolerance  within which goals count as reached [m], [rad]
     """
 
@@ -52,6 +53,7 @@ class LocomotionGoals:
     height: float | None = None
     places: tuple[PlaceGoal, ...] = ()
     ceilings: tuple[Ceiling, ...] = ()
+    stance: bool = False
     tolerance: float = 0.01
     turn_tolerance: float = 0.03
 
@@ -116,6 +118,9 @@ def load_locomotion(
         surface = resolve_surface(reader, {}, own["ground"], "locomotion.ground")
         ground = surface_of(surface, {}).engine({})
     goals = _goals(reader, own["goals"], robot, own["duration"], samples)
+    if goals.stance and footfall.periodic:
+        rule = "false, or absent, where a motion repeats itself: it has no end"
+        raise reader.error("locomotion.goals.stance", True, rule)
     if goals.turn and ground is not None and footfall.periodic:
         rule = "0, or absent, where a periodic motion goes over a `ground`"
         raise reader.error("locomotion.goals.turn", goals.turn, rule)
@@ -167,6 +172,6 @@ def _goals(
         ceilings.append(Ceiling(first, last, read["height"]))
     travel = None if own["travel"] is None else (own["travel"][0], own["travel"][1])
     return LocomotionGoals(
-        travel, own["turn"], own["height"], tuple(places), tuple(ceilings), own["tolerance"],
-        own["turn_tolerance"],
+        travel, own["turn"], own["height"], tuple(places), tuple(ceilings), own["stance"],
+        own["tolerance"], own["turn_tolerance"],
     )  # fmt: skip

@@ -64,7 +64,7 @@ def engine_task(config: LocomotionConfig) -> Any:
         friction=config.friction, apart=config.apart, ground=config.ground,
         end="periodic" if config.periodic else "rest", fixed=0 if config.periodic else 2,
         travel=None if goals.travel is None else np.array(goals.travel), turn=goals.turn,
-        height=goals.height,
+        height=goals.height, stance=goals.stance,
         places=[(one.sample, one.effector, np.array(one.place)) for one in goals.places],
         ceilings=[(one.first, one.last, one.height) for one in goals.ceilings],
     )  # fmt: skip

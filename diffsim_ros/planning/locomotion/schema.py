@@ -150,6 +150,8 @@ GOALS: Section = {
     "turn": Field("number", "about the vertical, likewise", "rad"),
     "height": Field("number", "of the centre of mass above the ground", "m", minimum=0,
                     strict=True),
+    "stance": Field("flag", "joints end as the robot stands; of a motion from rest to rest",
+                    default=False),
     "places": Field("list", "places at times, below", default=[]),
     "ceilings": Field("list", "greatest heights, below", default=[]),
     "tolerance": Field("number", "of travel, height and places", "m", 0.01, minimum=0, strict=True),

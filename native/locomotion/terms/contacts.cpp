@@ -57,6 +57,9 @@ class Height : public MotionTerm {
   void add(const Evaluation& at, RowSink& rows) const override {
     for (int i = 0; i < at.samples(); ++i) {
       for (int j = 0; j < at.model.effector_count(); ++j) {
+        // Where a reference is followed, swings are its own: a state that is measured may lie
+        // beside.
+        if (at.task.reference && !at.touches(i, j)) continue;
         const double wanted = at.touches(i, j) ? 0 : at.task.swing_height(i, j);
         const GroundFrame& ground = at.ground(i, j);
         MotionRows& r = rows.begin(1, i, j);

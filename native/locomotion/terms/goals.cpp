@@ -195,10 +195,28 @@ class Rest : public MotionTerm {
   }
 };
 
+// Joints of the last sample are those of the stance: what comes next may begin from there.
+class EndsInStance : public MotionTerm {
+ public:
+  explicit EndsInStance(const LeggedModel&)
+      : MotionTerm("stance", Kind::constraint, kConstraintWeight, "rad", 1, 2e-3) {}
+
+  void add(const Evaluation& at, RowSink& rows) const override {
+    const int end = at.samples() - 1;
+    for (int k = 7; k < at.model.position_size(); ++k) {
+      MotionRows& r = rows.begin(1, end);
+      r.value[0] = at.plan().samples[end].q[k] - at.model.stance()[k];
+      r.by(at.layout.q(end) + k - 1, 1.);
+      rows.equal();
+    }
+  }
+};
+
 }  // namespace
 
 void add_ends(const LeggedModel& model, const MotionTask& task, MotionTerms& terms) {
   if (task.end == PlanEnd::rest) terms.push_back(std::make_unique<Rest>(model));
+  if (task.stance) terms.push_back(std::make_unique<EndsInStance>(model));
   if (task.fixed == 0) terms.push_back(std::make_unique<Begin>(model));
 }
 

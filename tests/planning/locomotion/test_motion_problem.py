@@ -31,6 +31,22 @@ def problem(kind="point", *, end="periodic", ground=None, samples=8, **more):
     return _engine.MotionProblem(solo12(kind, resistance=0.02), task)
 
 
+TRACKING = "track_body track_velocity track_contacts track_posture track_forces stance".split()
+
+
+def following(kind="point", rng=None):
+    """A problem whose first two samples are held, near a reference drawn at random."""
+    contact, height = footfall(8, (0, 0.5, 0.5, 0), 0.5)
+    task = _engine.MotionTask(
+        STEP, contact, 0.05 * height, 0.6, end="free", fixed=2, free_forces=True, stance=True
+    )
+    of = _engine.MotionProblem(solo12(kind), task)
+    rng = rng or np.random.default_rng(5)
+    reference = of.move(of.standing(), 0.2 * rng.standard_normal(of.size))
+    of.set_task(task, reference)
+    return of, reference
+
+
 def random_plan(of, rng, up=0.0):
     plan = of.standing()
     plan["x"][:, 2] += up
@@ -88,6 +104,46 @@ def test_every_term_is_seen_somewhere():
             plan = random_plan(of, np.random.default_rng(0))
             seen |= {row["name"] for row in of.report(plan) if row["value"] > 0}
     assert seen == set(TERMS)
+
+
+@pytest.mark.parametrize("kind", ["point", "actuated"])
+def test_terms_that_follow_a_reference_against_differences(kind):
+    of, reference = following(kind)
+    rng = np.random.default_rng(6)
+    plan = random_plan(of, rng)
+    seen = {row["name"]: row["value"] for row in of.report(plan)}
+    assert all(seen[name] > 0 for name in TRACKING)
+    assert not {"smooth", "posture", "even_forces", "steady_forces"} & set(seen)
+    for name in seen:
+        of.select(63, [name])
+        assert deviation(of, plan, rng) < 2e-6, name
+    of.select(63, [])
+    assert deviation(of, plan, rng) < 2e-7
+    at_reference = {row["name"]: row["value"] for row in of.report(reference)}
+    assert all(at_reference[name] < 1e-20 for name in TRACKING if name != "stance")
+
+
+def test_forces_of_the_last_held_sample_are_free_where_feedback_chooses_them():
+    of, _ = following()
+    free, at = np.array(of.free), of.unknowns
+    contact, _ = footfall(8, (0, 0.5, 0.5, 0), 0.5)
+    assert (free[at["f"][1]] == contact[1][:, None]).all()
+    assert not free[at["f"][0]].any()
+    for name in ("x", "R", "q"):
+        assert not free[at[name][:2]].any()
+        assert free[at[name][2:]].all()
+
+
+def test_a_reference_that_does_not_fit_is_refused():
+    of, reference = following()
+    contact, height = footfall(8, (0, 0.5, 0.5, 0), 0.5)
+    with pytest.raises(_engine.InvalidInput, match="does not repeat"):
+        of.set_task(_engine.MotionTask(STEP, contact, height), reference)
+    short = {name: value[:7] if name != "travel" else value for name, value in reference.items()}
+    with pytest.raises(_engine.InvalidInput, match="plan: x"):
+        of.set_task(_engine.MotionTask(STEP, contact, height, end="free"), short)
+    with pytest.raises(_engine.InvalidInput, match="tracking"):
+        _engine.MotionTask(STEP, contact, height, tracking=[1, 1, -1, 1, 1])
 
 
 @pytest.mark.parametrize("end", ["periodic", "rest"])

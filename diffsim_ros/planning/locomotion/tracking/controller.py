@@ -1,0 +1,139 @@
+"""Feedback for legged robots: model predictive control at 50 Hz, inverse dynamics at 500 Hz."""
+
+from __future__ import annotations
+
+import time as clock
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from diffsim_ros.errors import InputError
+from diffsim_ros.rotation import quat_conjugate, quat_log, quat_multiply
+
+from ..legged_robot import LeggedRobot
+from .inverse_dynamics import Efforts, InverseDynamics, InverseDynamicsOptions, Wanted
+from .mpc import Horizon, Mpc, MpcOptions
+from .reference import ComposedMotion, ReferenceStates
+
+SOON = 0.03
+"""[s] in which a foot reaches its foothold at the earliest."""
+
+
+@dataclass(frozen=True)
+class ControllerOptions:
+    """Of both layers.
+
+    period  of the predictive control [s]
+    feet, joints  gains on errors of position [1/s^2] and speed [1/s]: of feet in the air (position:
+            height alone), of joints
+    touch   height [m] above which a foot that should stand is in the air; it is sent down at `down`
+            [m/s]
+    """
+
+    period: float = 0.02
+    feet: tuple[float, float] = (900.0, 60.0)
+    joints: tuple[float, float] = (100.0, 20.0)
+    touch: float = 0.01
+    down: float = 0.4
+    mpc: MpcOptions = field(default_factory=MpcOptions)
+    dynamics: InverseDynamicsOptions = field(default_factory=InverseDynamicsOptions)
+
+
+@dataclass
+class TickTimes:
+    """Seconds of every tick of the predictive control, and of every solve of inverse dynamics."""
+
+    mpc: list[float] = field(default_factory=list)
+    dynamics: list[float] = field(default_factory=list)
+    unsolved: int = 0
+
+
+class TrackingController:
+    """Torques along a composed motion from an estimate of the state."""
+
+    def __init__(
+        self, robot: LeggedRobot, motion: ComposedMotion, *,
+        options: ControllerOptions = ControllerOptions(), balls: dict[str, float] | None = None,
+    ) -> None:  # fmt: skip
+        """balls: radii [m] of point feet that are balls.  InputError: feet that are wheels, PIQP
+        not installed."""
+        self.robot, self.motion, self.options = robot, motion, options
+        self.mpc = Mpc(robot, motion, options.mpc)
+        self.dynamics = InverseDynamics(robot, options.dynamics, balls=balls)
+        self.timing = TickTimes()
+        self._horizon: Horizon | None = None
+        self._next = -np.inf
+
+    def torques(self, time: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """(n,) [N m] of the joints at `time` [s] of the motion.
+
+        q (7 + n,), qd (6 + n,)  estimated state: base's position [m], quaternion (x, y, z, w),
+                 joints; base's velocity in the world, angular in its own axes, joints
+        InputError: a state of another shape, numbers that are not finite.
+        """
+        n = len(self.robot.joint_names)
+        for name, row, size in (("q", q, 7 + n), ("qd", qd, 6 + n)):
+            if np.shape(row) != (size,) or not np.all(np.isfinite(row)):
+                raise InputError("state estimate", name, row, f"{size} finite numbers")
+        if time >= self._next - 1e-9:
+            began = clock.thread_time()
+            self._horizon = self.mpc.tick(time, q, qd)
+            self.timing.mpc.append(clock.thread_time() - began)
+            self._next = time + self.options.period
+        began = clock.thread_time()
+        found = self._efforts(time, q, qd)
+        self.timing.dynamics.append(clock.thread_time() - began)
+        self.timing.unsolved += not found.solved
+        return found.torques
+
+    def _efforts(self, time: float, q: np.ndarray, qd: np.ndarray) -> Efforts:
+        horizon, h = self._horizon, self.options.mpc.step
+        assert horizon is not None
+        of = self.motion.at(np.array([time]))
+        u = 1.0 + np.clip((time - horizon.times[1]) / h, 0.0, len(horizon.times) - 3.0)
+        k = int(u)
+        part = u - k
+        rows = horizon.deviation()[2][k : k + 2]
+        joints = (1 - part) * rows[0] + part * rows[1], (rows[1] - rows[0]) / h
+        base = self._base(horizon, k)
+        kp, kd = self.options.joints
+        q_wanted, qd_wanted = of.q[0, 7:] + joints[0], of.qd[0, 6:] + joints[1]
+        joint = kp * (q_wanted - q[7:]) + kd * (qd_wanted - qd[6:])
+        at = self.dynamics.dynamics(q, qd)
+        kd = self.options.feet[1]
+        feet = self._feet(horizon, time, of, at)
+        # A foot that should stand but is in the air cannot push: it is sent down.
+        high = of.contact[0] & (at["point"][:, 2] > self.options.touch)
+        stands = of.contact[0] & ~high
+        down = kd * (np.array([0.0, 0.0, -self.options.down]) - at["velocity"])
+        feet = np.where(high[:, None], down, feet)
+        forces = self.mpc.weight * horizon.plan["f"][k if part < 0.5 else k + 1]
+        return self.dynamics(q, qd, Wanted(base, stands, feet, forces, joint))
+
+    def _feet(
+        self, horizon: Horizon, time: float, of: ReferenceStates, at: Mapping[str, np.ndarray]
+    ) -> np.ndarray:
+        """(m, 3) accelerations of feet in the air: along the ground they reach the planned foothold
+        when it is due, whatever they are off the reference now; heights are the reference's."""
+        kp, kd = self.options.feet
+        ahead = horizon.reference.contact[1:].copy()
+        ahead[-1] = True
+        landing = 1 + np.argmax(ahead, axis=0)
+        each = np.arange(len(landing))
+        moved = (horizon.plan["e"] - horizon.reference.points)[landing, each]
+        left = np.maximum(horizon.times[landing] - time, SOON)[:, None]
+        off = of.points[0] - at["point"]
+        rate = (off + moved) / left
+        rate[:, 2] = 0.0
+        lift = np.zeros_like(off)
+        lift[:, 2] = kp * off[:, 2]
+        speed = of.point_velocity[0] + rate - at["velocity"]
+        return np.asarray(of.point_acceleration[0] + lift + kd * speed)
+
+    def _base(self, horizon: Horizon, k: int) -> np.ndarray:
+        """(6,) acceleration of the plan about sample k."""
+        h, rows = self.options.mpc.step, horizon.plan["q"][k - 1 : k + 2]
+        linear = (rows[2, :3] - 2 * rows[1, :3] + rows[0, :3]) / h**2
+        turns = quat_log(quat_multiply(quat_conjugate(rows[:2, 3:7]), rows[1:, 3:7]))
+        return np.concatenate([linear, (turns[1] - turns[0]) / h**2])

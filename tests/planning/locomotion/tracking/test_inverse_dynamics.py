@@ -1,0 +1,90 @@
+"""The program of torques: its optimality, the equations of motion, limits, what it refuses."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("diffsim_ros._engine", reason="the engine is not built")
+pytest.importorskip("piqp")
+
+from diffsim_ros.errors import InputError
+from diffsim_ros.planning.locomotion import load_legged_robot
+from diffsim_ros.planning.locomotion.tracking import InverseDynamics, Wanted
+from tests.planning.locomotion.tracking.motions import ROBOTS, library
+
+
+def state(robot, rng):
+    q = robot.settled_state()
+    q[7:] += 0.1 * rng.standard_normal(len(q) - 7)
+    return q, 0.3 * rng.standard_normal(len(q) - 1)
+
+
+def wanted(robot, rng, stands):
+    m, n = len(robot.end_effectors), len(robot.joint_names)
+    forces = np.zeros((m, 3))
+    forces[stands, 2] = robot.mass * 9.81 / max(1, np.sum(stands))
+    return Wanted(
+        3 * rng.standard_normal(6), np.array(stands), 10 * rng.standard_normal((m, 3)), forces,
+        rng.standard_normal(n),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["quadruped", "solo12"])
+@pytest.mark.parametrize("stands", [[True] * 4, [True, False, False, True], [False] * 4])
+def test_the_solution_fulfils_the_conditions_of_karush_kuhn_and_tucker(name, stands):
+    robot, rng = load_legged_robot(ROBOTS / f"{name}.yaml"), np.random.default_rng(1)
+    own = InverseDynamics(robot, balls={"FL": 0.016})
+    for _ in range(3):
+        q, qd = state(robot, rng)
+        p = own.program(own.dynamics(q, qd), wanted(robot, rng, stands))
+        x, found, solved = own.solve(p)
+        assert solved
+        scale = np.abs(p.c).max()
+        lower, upper = np.array(found.z_l), np.array(found.z_u)
+        left = p.P @ x + p.c + p.A.T @ found.y + p.G.T @ (upper - lower)
+        assert np.abs(left).max() < 1e-5 * scale
+        assert np.abs(p.A @ x - p.b).max() < 1e-5 * np.abs(p.b).max()
+        rows = p.G @ x
+        assert (rows > p.low - 1e-5).all()
+        assert (rows < p.high + 1e-5).all()
+        assert min(lower.min(), upper.min()) > -1e-9
+        for gap, multiplier in ((rows - p.low, lower), (p.high - rows, upper)):
+            finite = np.isfinite(gap)
+            assert np.abs(gap[finite] * multiplier[finite]).max() < 1e-4 * scale
+
+
+def test_torques_and_forces_fulfil_the_equations_of_motion():
+    robot, rng = load_legged_robot(ROBOTS / "solo12.yaml"), np.random.default_rng(2)
+    own = InverseDynamics(robot)
+    q, qd = state(robot, rng)
+    found = own(q, qd, wanted(robot, rng, [True, False, True, True]))
+    assert found.solved
+    assert found.residual < 1e-5
+    # The engine's forward dynamics under these torques and forces gives these accelerations.
+    J = own.dynamics(q, qd)["J"]
+    tau = np.concatenate([np.zeros(6), found.torques]) + J.T @ found.forces.ravel()
+    qdd = own.model.forward_dynamics(q, qd, tau)
+    assert qdd == pytest.approx(found.accelerations, abs=1e-3 * np.abs(qdd).max())
+    assert not found.forces[1].any()
+    sideways = np.linalg.norm(found.forces[:, :2], axis=1)
+    assert (sideways <= own.options.friction * found.forces[:, 2] + 1e-4).all()
+
+
+def test_feet_that_stand_keep_still_and_a_robot_at_rest_stays():
+    robot = load_legged_robot(ROBOTS / "quadruped.yaml")
+    own = InverseDynamics(robot)
+    q, n = robot.settled_state(), len(robot.joint_names)
+    load = library().compose([("stand", 0.1)]).at(np.zeros(1)).forces[0]
+    rest = Wanted(np.zeros(6), np.ones(4, bool), np.zeros((4, 3)), load, np.zeros(n))
+    found = own(q, np.zeros(6 + n), rest)
+    assert np.abs(found.accelerations).max() < 0.05
+    assert found.forces[:, 2].sum() == pytest.approx(robot.mass * 9.81, rel=1e-3)
+    hard = Wanted(np.array([0, 0, 300.0, 0, 0, 0]), np.ones(4, bool), load, load, np.zeros(n))
+    found = own(q, np.zeros(6 + n), hard)
+    assert np.abs(found.torques).max() <= own.effort.max() + 1e-6
+    assert (found.forces[:, 2] <= 1.5 * robot.mass * 9.81 + 1e-3).all()
+
+
+def test_wheels_are_refused_by_name():
+    robot = load_legged_robot(ROBOTS / "agilebot.yaml")
+    with pytest.raises(InputError, match=r"end effector .*actuated"):
+        InverseDynamics(robot)

@@ -1,0 +1,66 @@
+"""A part of the study of pushed motions; full: ./run validate locomotion_feedback."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+pytest.importorskip("mujoco")
+pytest.importorskip("piqp")
+
+
+from validation import locomotion_feedback as study
+from validation import tracking_engine, tracking_mujoco
+
+
+@cache
+def quadruped():
+    return study.subject("quadruped")
+
+
+def test_a_push_is_survived_with_feedback_that_fells_the_robot_without():
+    own = quadruped()
+    world = study.pushed(study.WORLDS["nominal"], "sideways", 0.7, own.robot.mass, 1.6)
+    assert study.survives(own, world, feedback=True)
+    assert not study.survives(own, world, feedback=False)
+
+
+def test_a_loaded_robot_on_slippery_ground_stays_near_its_motion():
+    own = quadruped()
+    motion = own.motion("trot")
+    world = tracking_mujoco.World(friction=0.56, payload=0.1)
+    policy = study.controlled(own, motion).torques
+    seen = tracking_mujoco.simulated(own.robot, motion, policy, world, foot=own.foot, until=1.5)
+    found = study.figures_of(motion, seen)
+    assert not found["fell"]
+    assert found["rms"] < study.BAR
+    assert seen.q[-1, 0] - seen.q[0, 0] > 0.1
+
+
+def test_the_engines_own_simulation_of_a_duck():
+    own = quadruped()
+    motion = own.motion("duck")
+    seen = tracking_engine.simulated(
+        own.robot, motion, study.controlled(own, motion).torques, foot=own.foot, until=0.9
+    )
+    found = study.figures_of(motion, seen)
+    assert not found["fell"]
+    assert found["rms"] < 0.005
+    assert seen.q[:, 2].min() < 0.8 * seen.q[0, 2]
+
+
+def test_what_begins_as_the_motion_does_is_seen_alike_by_both_simulations():
+    own = quadruped()
+    motion = own.motion("duck")
+    states = []
+
+    def watch(time: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        states.append((q, qd))
+        return np.zeros(len(own.robot.joint_names))
+
+    for simulated in (tracking_mujoco.simulated, tracking_engine.simulated):
+        states.clear()
+        simulated(own.robot, motion, watch, foot=own.foot, until=0.012)
+        assert states[0][0] == pytest.approx(motion.at(np.zeros(1)).q[0], abs=1e-9)
+        assert not states[0][1].any()
+        assert states[-1][1][2] < -1e-3  # without torques it sinks

@@ -1,0 +1,234 @@
+"""Legged motions tracked by predictive control and inverse dynamics, beside open loop [G 3.6].
+
+Ducking, turning in place by 90 degrees, duck-turn-duck and a trot, from rest to rest, in MuJoCo and
+in the engine's own simulation; on slippery ground (friction 0.8 less 30 %), with a payload of 10 %
+of the mass; and pushed while trotting.
+
+feedback   torques of `TrackingController` at 500 Hz from the true state
+open_loop  PD motors told the motion's angles, speeds and efforts (`tracking_mujoco.OpenLoop`)
+error      of the base's position beside the motion, root of the mean square and largest [m];
+turn_error largest angle [rad]
+largest push survived: of impulses along an axis, 0.1 m/s times the mass apart, the last one before
+           the first of which the robot falls, at the worse of two phases of the gait
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from diffsim_ros.planning.locomotion import (
+    LeggedRobot,
+    LocomotionConfig,
+    LocomotionGoals,
+    generate,
+    load_legged_robot,
+    named_gait,
+)
+from diffsim_ros.planning.locomotion.config import Ceiling
+from diffsim_ros.planning.locomotion.tracking import (
+    ComposedMotion,
+    InverseDynamics,
+    MotionLibrary,
+    TrackingController,
+)
+from diffsim_ros.rotation import quat_conjugate, quat_log, quat_multiply
+
+from . import tracking_engine, tracking_mujoco
+from .common import judged
+from .locomotion_mujoco import BALLS, FOOT, ROBOTS
+from .tracking_mujoco import OpenLoop, Tracked, World
+
+NAMES = ("quadruped", "solo12")
+FRICTION = 0.8
+WORLDS = {
+    "nominal": World(FRICTION),
+    "slippery": World(0.7 * FRICTION),
+    "loaded": World(FRICTION, payload=0.1),
+}
+MOTIONS: dict[str, list] = {
+    "duck": ["duck"],
+    "turn": ["turn"],
+    "duck_turn_duck": ["duck", "turn", "duck"],
+    "trot": ["trot"],
+}
+STAND = ("stand", 0.3)
+PHASES = (1.6, 1.85)
+"""When pushes begin [s]: a quarter of the trot's period apart."""
+AXES = {"forward": (1.0, 0.0), "sideways": (0.0, 1.0)}
+BEGIN, MOST = 3, 12
+"""Pushes, 0.1 m/s apart: the first one tried, and the last."""
+AFTER = 1.5
+"""[s] that a pushed robot has to stay up."""
+BAR = 0.02
+"""Root mean square of the base's error [m] with feedback, without pushes."""
+TICK = 0.02
+"""[s] that a tick may take: 50 Hz."""
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A robot with its motions; foot: radius of its feet [m]."""
+
+    robot: LeggedRobot
+    library: MotionLibrary
+    foot: float
+
+    def motion(self, name: str) -> ComposedMotion:
+        """One of MOTIONS between standing."""
+        return self.library.compose([STAND, *MOTIONS[name], STAND])
+
+
+def subject(name: str, steps: int = 6) -> Subject:
+    """The robot of that name; its trot and turn have so many periods."""
+    robot = load_legged_robot(ROBOTS / f"{name}.yaml")
+    ball = BALLS.get(name, 0.0)
+    library = MotionLibrary(robot, {}, balls={e.name: ball for e in robot.end_effectors})
+    height = robot.centre_of_mass(robot.stance, robot.standing_base())[2]
+    still = named_gait(robot, "none", 25, periodic=False)
+    trot = named_gait(robot, "trot", 16, duty=0.6)
+    walk = trot.repeated(steps, before=8, after=8)
+    step = 0.5 / 16
+    duck = LocomotionGoals(stance=True, ceilings=(Ceiling(10, 14, 0.7 * height),))
+    ahead = LocomotionGoals(travel=(0.1 * steps, 0.0), turn=0.0, stance=True)
+    turn = LocomotionGoals(travel=(0.0, 0.0), turn=math.radians(15.0 * steps), stance=True)
+    for key, pattern, goals, duration in (
+        ("duck", still, duck, 1.2),
+        ("trot", walk, ahead, step * (walk.samples - 1)),
+        ("turn", walk, turn, step * (walk.samples - 1)),
+    ):
+        config = LocomotionConfig(
+            key, key, robot, pattern, duration, 0.03, friction=0.5, goals=goals
+        )
+        motion = generate(config)
+        if motion.status != "reached":
+            raise RuntimeError(f"{name}: {key} is {motion.status}")
+        library.add(key, motion)
+    return Subject(robot, library, BALLS.get(name, FOOT))
+
+
+def controlled(own: Subject, motion: ComposedMotion) -> TrackingController:
+    """The controller as users have it."""
+    return TrackingController(own.robot, motion, balls=own.library.balls)
+
+
+def figures_of(motion: ComposedMotion, seen: Tracked) -> dict[str, Any]:
+    """How near a robot came."""
+    of = motion.at(seen.times)
+    away = np.linalg.norm(seen.q[:, :3] - of.q[:, :3], axis=1)
+    turn = quat_log(quat_multiply(quat_conjugate(of.q[:, 3:7]), seen.q[:, 3:7]))
+    return {
+        "fell": seen.fell,
+        "rms": float(np.sqrt(np.mean(away**2))), "largest": float(away.max()),
+        "turn_error": float(np.linalg.norm(turn, axis=1).max()),
+        "torque": float(np.abs(seen.torques).max()),
+    }  # fmt: skip
+
+
+def followed(own: Subject, name: str, world: World, *, engine: bool) -> dict[str, Any]:
+    """A motion in one world: with feedback, open loop, and in the engine."""
+    motion, found = own.motion(name), {}
+    controller = controlled(own, motion)
+    seen = tracking_mujoco.simulated(own.robot, motion, controller.torques, world, foot=own.foot)
+    found["feedback"] = figures_of(motion, seen)
+    held = OpenLoop(own.robot, motion, InverseDynamics(own.robot, balls=own.library.balls))
+    seen = tracking_mujoco.simulated(own.robot, motion, held, world, foot=own.foot)
+    found["open_loop"] = figures_of(motion, seen)
+    ticks = controller.timing
+    found["ms"] = {
+        "mpc_median": 1e3 * float(np.median(ticks.mpc)), "mpc_largest": 1e3 * max(ticks.mpc),
+        "dynamics_median": 1e3 * float(np.median(ticks.dynamics)),
+    }  # fmt: skip
+    found["unsolved"] = ticks.unsolved
+    if engine:
+        seen = tracking_engine.simulated(
+            own.robot, motion, controlled(own, motion).torques, world, foot=own.foot
+        )
+        found["engine"] = figures_of(motion, seen)
+    return found
+
+
+def survives(own: Subject, world: World, *, feedback: bool) -> bool:
+    """Whether the trotting robot is up AFTER the push of a world."""
+    motion = own.motion("trot")
+    policy: tracking_mujoco.Policy
+    if feedback:
+        policy = controlled(own, motion).torques
+    else:
+        policy = OpenLoop(own.robot, motion, InverseDynamics(own.robot, balls=own.library.balls))
+    until = world.push_time + AFTER
+    return not tracking_mujoco.simulated(
+        own.robot, motion, policy, world, foot=own.foot, until=until
+    ).fell
+
+
+def pushed(world: World, axis: str, speed: float, mass: float, time: float) -> World:
+    """A world with a push of `speed` [m/s] times the robot's mass."""
+    x, y = AXES[axis]
+    impulse = (speed * mass * x, speed * mass * y, 0.0)
+    return World(world.friction, world.payload, impulse, time)
+
+
+def largest_push(own: Subject, world: World, axis: str, *, feedback: bool) -> float:
+    """Of impulses over mass [m/s] the largest before the first that fells the robot."""
+
+    def stays_up(k: int) -> bool:
+        worlds = (pushed(world, axis, 0.1 * k, own.robot.mass, time) for time in PHASES)
+        return all(survives(own, one, feedback=feedback) for one in worlds)
+
+    last = BEGIN - 1
+    while last < MOST and stays_up(last + 1):
+        last += 1
+    if last >= BEGIN:
+        return round(0.1 * last, 1)
+    while last > 0 and not stays_up(last):
+        last -= 1
+    return round(0.1 * last, 1)
+
+
+def study(fraction: float = 1.0) -> dict:
+    """The whole study; a part of it for tests."""
+    figures: dict[str, Any] = {}
+    missed: list[str] = []
+    for name in NAMES if fraction >= 1 else NAMES[:1]:
+        own = subject(name)
+        rows: dict[str, Any] = {"mass": own.robot.mass, "motions": {}, "pushes": {}}
+        for motion in MOTIONS:
+            for key, world in WORLDS.items():
+                found = followed(own, motion, world, engine=key == "nominal")
+                rows["motions"][f"{motion}, {key}"] = found
+                print(name, motion, key, _text(found), flush=True)
+                missed += _missed(f"{name} {motion} {key}", found)
+        for key, world in WORLDS.items() if name == NAMES[0] else [("nominal", WORLDS["nominal"])]:
+            for axis in AXES:
+                survived = {
+                    how: largest_push(own, world, axis, feedback=how == "feedback")
+                    for how in ("feedback", "open_loop")
+                }
+                rows["pushes"][f"{axis}, {key}"] = survived
+                print(name, axis, key, survived, flush=True)
+                if not survived["feedback"] > survived["open_loop"]:
+                    missed.append(f"{name} {axis} {key}: no larger push survived than open loop")
+        figures[name] = rows
+    return judged(figures, missed)
+
+
+def _text(found: dict[str, Any]) -> dict[str, str]:
+    return {
+        how: "fell" if one["fell"] else f"{1e3 * one['rms']:.1f} mm, {one['turn_error']:.3f} rad"
+        for how, one in found.items()
+        if isinstance(one, dict) and "rms" in one
+    }
+
+
+def _missed(label: str, found: dict[str, Any]) -> list[str]:
+    missed = []
+    for how in ("feedback", "engine"):
+        if how in found and (found[how]["fell"] or found[how]["rms"] > BAR):
+            missed.append(f"{label} {how}: falls or more than {1e3 * BAR:g} mm away")
+    if found["ms"]["mpc_median"] > 1e3 * TICK:
+        missed.append(f"{label}: a tick takes {found['ms']['mpc_median']:.1f} ms")
+    return missed
