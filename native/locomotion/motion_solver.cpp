@@ -110,7 +110,7 @@ MotionSolution improve_motion(MotionProblem& problem, MotionPlan& plan,
                               const MotionSolverOptions& options, const MotionWatch& watch) {
   MotionSolution out;
   problem.clear_airborne(plan);
-  Newton newton(problem, plan, options, watch, out);
+  MotionNewton newton(problem, plan, options, watch, out);
   if (newton.run(options.iterations) && newton.settled()) out.status = Status::converged;
   return out;
 }
