@@ -146,6 +146,37 @@ def test_a_reference_that_does_not_fit_is_refused():
         _engine.MotionTask(STEP, contact, height, tracking=[1, 1, -1, 1, 1])
 
 
+def test_regularizers_weigh_less_where_asked_for():
+    of = problem("point")
+    plan = random_plan(of, np.random.default_rng(5))
+    for name, share in (("posture", 0.1), ("swing", 0.1), ("newton", 1.0), ("travel", 1.0)):
+        of.select(63, [name])
+        of.regularize(1.0)
+        whole = of.value(plan)
+        of.regularize(0.1)
+        assert of.value(plan) == pytest.approx(share * whole) and whole > 0
+    with pytest.raises(_engine.InvalidInput, match="factor"):
+        of.regularize(0.0)
+
+
+def test_swings_begin_and_end_half_a_step_off_the_ground():
+    """The least acceleration between two contacts is that of a cubic in time [s]."""
+    contact, height = footfall(24, (0, 0.5, 0.5, 0), 0.5)
+    task = _engine.MotionTask(STEP, contact, 0.05 * height, 0.7)
+    of = _engine.MotionProblem(solo12("point"), task)
+    of.select(2, ["swing"])
+    plan, stride, k = of.standing(), 0.1, 12  # foot 0 touches samples 0 to 11, and a period later
+    plan["travel"][0] = stride
+    plan["e"][:, 1:, 0] += stride / 24 * np.arange(24)[:, None]
+    _, gradient, hessian = of.linearize(plan)
+    unknowns = of.unknowns["e"][k:, 0, 0]
+    rows = np.searchsorted(np.flatnonzero(of.free), unknowns)
+    plan["e"][k:, 0, 0] -= np.linalg.solve(hessian[np.ix_(rows, rows)], gradient[unknowns])
+    share = (np.arange(k) + 0.5) / k
+    path = (plan["e"][k:, 0, 0] - plan["e"][0, 0, 0]) / stride
+    assert path == pytest.approx(share**2 * (3 - 2 * share), abs=5e-3)
+
+
 @pytest.mark.parametrize("end", ["periodic", "rest"])
 def test_the_banded_factors_solve_the_whole_system(end):
     of = problem("passive", end=end)
