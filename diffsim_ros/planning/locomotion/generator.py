@@ -16,6 +16,8 @@ from .config import LocomotionConfig
 from .legged_robot import LeggedRobot
 from .motion import GoalDistance, LocomotionMotion, Violation, moved_by_periods
 
+GRAVITY = 9.81
+"""[m/s^2] by which forces in weights become newtons."""
 SWAY = 0.15
 """[rad] by which joints sway at most in a start at random."""
 
@@ -82,7 +84,7 @@ def generate(
     options = _engine.MotionSolverOptions()
     options.iterations = config.iterations
     rng = np.random.default_rng(config.seed)
-    first = problem.standing() if start is None else engine_plan(start)
+    first = problem.standing() if start is None else engine_plan(start, config.robot.mass * GRAVITY)
     best: tuple[tuple[bool, bool, float], LocomotionMotion] | None = None
     iterations = 0
     for attempt in range(config.attempts):
@@ -133,9 +135,11 @@ def _swaying(
     return moved
 
 
-def engine_plan(motion: LocomotionMotion) -> dict[str, np.ndarray]:
-    """A motion as the engine's plan."""
-    weight = motion.forces.sum(axis=1)[:, 2].mean()
+def engine_plan(
+    motion: LocomotionMotion, weight: float | None = None
+) -> dict[str, np.ndarray]:  # fmt: skip
+    """A motion as the engine's plan; weight [N] of the robot, None: what the motion carries."""
+    weight = motion.forces.sum(axis=1)[:, 2].mean() if weight is None else weight
     return {
         "x": motion.com, "R": np.array([quat_matrix(q) for q in motion.base[:, 3:]]),
         "e": motion.contacts, "f": motion.forces / weight, "spin": motion.spins,
@@ -149,7 +153,7 @@ def _motion(
 ) -> LocomotionMotion:
     plan, robot = found["plan"], config.robot
     names = tuple(effector.name for effector in robot.end_effectors)
-    weight = robot.mass * 9.81
+    weight = robot.mass * GRAVITY
     constraints = []
     for row in problem.report(plan):
         if row["kind"] != "constraint" or row["sample"] < 0:
