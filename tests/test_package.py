@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 NODES = (
     "replay", "observer", "estimator", "visualizer", "planner", "driver", "mock_controller",
-    "simulator",
+    "simulator", "legged_driver", "legged_planner", "legged_twin",
 )  # fmt: skip
 OVERLAY = sorted(path.name for path in (ROOT / "ros_overlay").iterdir() if path.is_dir())
 PARAMETER_FIELDS = [

@@ -14,8 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from diffsim_ros.planning.locomotion import LeggedRobot, LocomotionMotion, write_urdf
-from diffsim_ros.planning.locomotion.motion import base_poses, moved_by_periods
+from diffsim_ros.planning.locomotion import (
+    LeggedRobot,
+    LocomotionMotion,
+    wheel_speeds,
+    write_urdf,
+)
+from diffsim_ros.planning.locomotion.motion import moved_by_periods
 from diffsim_ros.rotation import quat_between, quat_matrix
 
 STEP = 5e-4
@@ -280,33 +285,3 @@ def _without_contact(model: Any) -> Any:
     free.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_FRICTIONLOSS
     free.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_ACTUATION
     return free
-
-
-def wheel_speeds(robot: LeggedRobot, state: Any) -> np.ndarray:
-    """(N, m) [rad/s] of wheels relative to the links that carry them: what a wheel's motor turns.
-
-    A plan's spin is that about the axis in a frame that only steers and leans; the link turns in
-    it.
-    """
-    out = np.zeros_like(state.spins)
-    h = state.times[1] - state.times[0]
-    poses, mounts = robot.link_poses(state.positions, base_poses(state.base)), robot.mounts()
-    for j, effector in enumerate(robot.end_effectors):
-        if not effector.joint:
-            continue
-        turn = poses[mounts.links[j] - 1][:, :3, :3]
-        axis = turn @ mounts.axes[j]
-        # The rolling direction, and a direction that is fixed to the link: the angle between.
-        ahead = np.cross(axis, [0.0, 0.0, 1.0])
-        ahead /= np.linalg.norm(ahead, axis=1)[:, None]
-        fixed = turn @ _across(mounts.axes[j])
-        angle = np.arctan2(
-            np.einsum("ni,ni->n", np.cross(ahead, fixed), axis), np.einsum("ni,ni->n", ahead, fixed)
-        )
-        out[:, j] = state.spins[:, j] - np.gradient(np.unwrap(angle), h)
-    return out
-
-
-def _across(axis: np.ndarray) -> np.ndarray:
-    other = np.cross(axis, np.eye(3)[int(np.argmin(np.abs(axis)))])
-    return other / np.linalg.norm(other)

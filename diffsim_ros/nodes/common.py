@@ -124,6 +124,8 @@ class BaseNode(Node):
     """
 
     PARAMETERS: tuple[Declared, ...] = ()
+    FIXED: tuple[str, ...] = ()
+    """Parameters that count at the start only: once there is an action server they stay."""
 
     def __init__(self, name: str, **options: Any) -> None:
         super().__init__(name, **options)
@@ -152,6 +154,10 @@ class BaseNode(Node):
 
     def _check(self, parameters: Sequence[Parameter]) -> SetParametersResult:
         for parameter in parameters:
+            late = hasattr(self, "_action") and parameter.name in self.FIXED
+            if late and parameter.value != self[parameter.name]:
+                reason = f"{parameter.name} counts at the start only: end the node first"
+                return SetParametersResult(successful=False, reason=reason)
             spec = self._declared.get(parameter.name)
             now = dict(spec.renamed).get(parameter.value) if spec and spec.renamed else None
             if now is not None:

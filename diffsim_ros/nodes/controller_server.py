@@ -14,7 +14,7 @@ service  io_and_status_controller/set_io     ur_msgs/SetIO
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,6 +34,8 @@ from diffsim_ros.robots.gripper import Gripper
 
 SPEED_SCALING = "speed_scaling_state_broadcaster/speed_scaling"
 JOINT_STATES = "joint_states"
+Others = tuple[Sequence[str], np.ndarray, np.ndarray]
+"""Names, positions and velocities of joints that the controller does not move."""
 GRIPPER = "gripper_controller/gripper_cmd"
 SET_IO = "io_and_status_controller/set_io"
 
@@ -61,6 +63,8 @@ class ControllerServer:
 
     on_gripper  called with (stamp [ns], is open) when the gripper has opened or closed
     efforts     -> (n,) of the joints now, for joint states; None: they have none
+    others      -> further joints of the robot, for joint states
+    gripper     None: the robot has none
     offer, controller and gripper may be replaced at any time, while no goal runs (`close`).
     """
 
@@ -68,12 +72,13 @@ class ControllerServer:
         self,
         node: BaseNode,
         controller: Controller,
-        gripper: Gripper,
+        gripper: Gripper | None,
         offer: Offer | None = None,
         on_gripper: Callable[[int, bool], None] = lambda stamp, is_open: None,
         efforts: Callable[[], np.ndarray | None] = lambda: None,
+        others: Callable[[], Others] = lambda: ((), (), ()),
     ) -> None:
-        self._efforts = efforts
+        self._efforts, self._others = efforts, others
         self.node, self.controller, self.gripper = node, controller, gripper
         self.offer, self._on_gripper = offer or Offer(), on_gripper
         self._goal, self._done, self._due = None, None, {}
@@ -84,7 +89,6 @@ class ControllerServer:
         node.create_subscription(
             JointTrajectory, f"{name}/joint_trajectory", self._on_topic, STREAM
         )
-        node.create_service(SetIO, SET_IO, self._on_output)
         self._actions = [
             ActionServer(
                 node,
@@ -94,16 +98,18 @@ class ControllerServer:
                 goal_callback=self._on_goal,
                 cancel_callback=self._on_cancel,
                 callback_group=node.together,
-            ),
-            ActionServer(
-                node, GripperCommand, GRIPPER, self._on_gripper_goal, callback_group=node.together
-            ),
+            )
         ]
+        if gripper is not None:
+            node.create_service(SetIO, SET_IO, self._on_output)
+            self._actions.append(ActionServer(
+                node, GripperCommand, GRIPPER, self._on_gripper_goal, callback_group=node.together
+            ))  # fmt: skip
 
     def advance(self, stamp: int) -> None:
         """Let time pass until a stamp [ns]: the controller moves, then as `finish_goal`."""
         outcome = self.controller.advance(stamp)
-        for done, is_open in self.gripper.advance(stamp):
+        for done, is_open in self.gripper.advance(stamp) if self.gripper is not None else ():
             self._on_gripper(done, is_open)
         self.finish_goal(stamp, outcome)
 
@@ -139,11 +145,16 @@ class ControllerServer:
     def _publish(self, stamp: int) -> None:
         mock, offer = self.controller, self.offer
         if self._is_due("states", offer.state_rate, stamp):
+            names, position, velocity = self._others()
+            efforts = self._efforts()
+            if efforts is not None:
+                efforts = np.append(efforts, np.full(len(names), np.nan))
             self._states.publish(
                 convert.joint_state_message(
-                    mock.names, mock.position, mock.velocity, stamp, self._efforts()
+                    (*mock.names, *names), np.append(mock.position, position),
+                    np.append(mock.velocity, velocity), stamp, efforts,
                 )
-            )
+            )  # fmt: skip
         changed = mock.scaling != self._published_scaling
         if self._is_due("scaling", offer.scaling_rate, stamp) or changed:
             self._published_scaling = mock.scaling

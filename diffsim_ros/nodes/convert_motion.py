@@ -25,7 +25,7 @@ def _numbers(row: Any) -> list[float]:
     return [float(value) for value in row]
 
 
-def _optional(value: float | None) -> float:
+def optional(value: float | None) -> float:
     return math.nan if value is None else float(value)
 
 
@@ -227,7 +227,7 @@ def execute_result(report: Report) -> Execute.Result:
         error_code=int(CODES[report.code]),
         error_msg=report.message,
         dry_run=report.dry_run,
-        **{name: _optional(getattr(report, name)) for name in FIGURES},
+        **{name: optional(getattr(report, name)) for name in FIGURES},
     )
 
 
@@ -237,7 +237,7 @@ def execute_feedback(
     """phase of Execute.action, time [s] of the trajectory, tracking error [rad or m]; lateness [s]
     of the supervision."""
     return Execute.Feedback(
-        phase=phase, time=float(time), tracking_error=_optional(error), lateness=float(lateness)
+        phase=phase, time=float(time), tracking_error=optional(error), lateness=float(lateness)
     )
 
 
@@ -251,7 +251,7 @@ def execute_goal(trajectory: JointTrajectory, blend: float = 0.0) -> Execute.Goa
         raise InputError("trajectory", "release", 0.0, rule)
     return Execute.Goal(
         trajectory=trajectory_message(trajectory),
-        release=_optional(trajectory.release),
+        release=optional(trajectory.release),
         blend=float(blend),
     )
 

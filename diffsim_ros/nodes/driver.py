@@ -19,17 +19,15 @@ import gc
 import math
 import sys
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import replace
 from time import monotonic
 from typing import Any
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 from diffsim_interfaces.action import Execute
-from rcl_interfaces.msg import SetParametersResult
 from rclpy.action import CancelResponse
-from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message
 from rclpy.task import Future
 from trajectory_msgs.msg import JointTrajectory as TrajectoryMessage
@@ -41,6 +39,7 @@ from diffsim_ros.nodes.controller_server import GRIPPER, SET_IO, SPEED_SCALING
 from diffsim_ros.nodes.convert_motion import Report
 from diffsim_ros.nodes.goal_server import GoalServer
 from diffsim_ros.nodes.jobs import answered, explained, finish, goal_name
+from diffsim_ros.nodes.motion_job import MotionJob
 from diffsim_ros.nodes.motion_outputs import ANSWER, STEADY
 from diffsim_ros.nodes.motion_run import BRAKING, MotionRun
 from diffsim_ros.nodes.supervision import BEAT, Supervision
@@ -52,15 +51,13 @@ from diffsim_ros.robots.start_check import check_start, check_state, check_turns
 from diffsim_ros.robots.trajectory import JointTrajectory
 from diffsim_ros.robots.trajectory_check import Rules, check_motion
 
-FIXED = (
+FIXED = tuple(
     "robot controller output speed_scaling gripper gripper_action gripper_gap io_service "
-    "gripper_pin period realtime_priority"
-).split()
+    "gripper_pin period realtime_priority".split()
+)
 """Parameters that count at the start only."""
 FRESH = 1.0
 """[s] that a goal waits at least for a fresh joint state."""
-LOOK = 0.02
-"""[s] between two checks of a condition that is waited for."""
 SWITCH = 0.001
 """[s] after which a thread that parses or checks lets the supervision's go on."""
 LINGER = 0.3
@@ -69,49 +66,10 @@ POINT = 50
 """Bytes of a message per joint and point: more than the four rows of numbers have."""
 
 
-class Canceled(Exception):
-    """A motion was cancelled while it was checked."""
-
-
-@dataclass
-class MotionJob:
-    """One request: its client, its motion, and whether it is cancelled.
-
-    why    the reason it was cancelled for, "" while it runs;  stop  is set then
-    ended  True once its outcome is decided: it cannot be cancelled any more
-    """
-
-    name: str
-    run: MotionRun
-    why: str = ""
-    ended: bool = False
-    stop: threading.Event = field(default_factory=threading.Event)
-
-    def cancel(self, why: str) -> None:
-        """Cancel it, in any phase."""
-        self.why = self.why or why
-        self.stop.set()
-        self.run.cancel(why)
-
-    def go_on(self) -> None:
-        """Raise Canceled if it was cancelled."""
-        if self.stop.is_set():
-            raise Canceled
-
-    def waited(self, condition: Callable[[], bool], seconds: float) -> bool:
-        """Wait until a condition holds, at most `seconds`; raises Canceled."""
-        end = monotonic() + seconds
-        while not condition():
-            self.go_on()
-            if monotonic() >= end:
-                return False
-            self.stop.wait(LOOK)
-        return True
-
-
 class Driver(BaseNode):
     """Takes requests one at a time: `_prepared` checks, a MotionRun sends and watches."""
 
+    FIXED = FIXED
     PARAMETERS = (
         Declared("robot", "", "robot YAML; empty: config/robots/ur5.yaml"),
         Declared("dry_run", True, "check only, send nothing"),
@@ -196,14 +154,6 @@ class Driver(BaseNode):
             callback_group=self.together,
         )
         self.supervision.begin()
-
-    def _check(self, parameters: Sequence[Parameter]) -> SetParametersResult:
-        for parameter in parameters:
-            late = hasattr(self, "_action") and parameter.name in FIXED
-            if late and parameter.value != self[parameter.name]:
-                reason = f"{parameter.name} counts at the start only: end the node first"
-                return SetParametersResult(successful=False, reason=reason)
-        return super()._check(parameters)
 
     # --- requests -------------------------------------------------------------------------------
 

@@ -125,7 +125,7 @@ class ActionOutput:
 
         Nobody watches the arm before the controller has answered: for `watchdog` s at most.
         """
-        self.ended = Future()
+        self.ended = ended = Future()
         self._goal = name = new_name()
         sent = self._client.send_goal_async(
             convert.follow_goal(trajectory), lambda message: on_feedback(message.feedback), name
@@ -145,7 +145,8 @@ class ActionOutput:
         if not sent.result().accepted:
             why = f"{self.name} rejected the goal: its log says why; nothing was moved"
             return Report("REFUSED", why)
-        sent.result().get_result_async().add_done_callback(self._on_result)
+        result = sent.result().get_result_async()
+        result.add_done_callback(lambda answer: self._on_result(answer, ended))
         return None
 
     @staticmethod
@@ -153,14 +154,15 @@ class ActionOutput:
         if sent.result().accepted:
             sent.result().cancel_goal_async()
 
-    def _on_result(self, future: Future) -> None:
+    @staticmethod
+    def _on_result(future: Future, ended: Future) -> None:
         answer = future.result()
         canceled = answer.status == GoalStatus.STATUS_CANCELED
         code, text = answer.result.error_code, convert.outcome_text(answer.result)
         if answer.status != GoalStatus.STATUS_SUCCEEDED and not canceled and code == 0:
             code, text = INVALID_GOAL, f"aborted: {text}"  # without a code for the reason
-        if not self.ended.done():
-            self.ended.set_result(Outcome(code, text, canceled))
+        if not ended.done():
+            ended.set_result(Outcome(code, text, canceled))
 
     async def stop(self, _: Callable[[], Awaitable[tuple]]) -> str:
         """Cancel the goal, again and again until it has ended; the controller's answer."""
@@ -242,6 +244,20 @@ class TopicOutput:
     def destroy(self) -> None:
         """Take the publisher down."""
         self._node.destroy_publisher(self._publisher)
+
+
+class PointOutput(TopicOutput):
+    """The controller's topic, as champ uses it: one point with stamp 0, again and again (`point`);
+    a controller that hears nothing any more stays where it is."""
+
+    async def start(self, *_: object) -> None:
+        """Begin: points follow."""
+        self.ended = Future()
+
+    def point(self, names: Sequence[str], position: np.ndarray, after: float) -> None:
+        """Be at a position (n,) after a time [s]."""
+        row = JointTrajectory(tuple(names), np.array([after]), position[None])
+        self._publisher.publish(convert.trajectory_message(row))
 
 
 class GripperOutput:

@@ -14,8 +14,8 @@ from functools import partial
 from importlib import import_module
 from types import TracebackType
 
-NODES = ("driver", "estimator", "mock_controller", "observer", "planner", "replay", "simulator",
-         "visualizer")  # fmt: skip
+NODES = ("driver", "estimator", "legged_driver", "legged_planner", "legged_twin",
+         "mock_controller", "observer", "planner", "replay", "simulator", "visualizer")  # fmt: skip
 """Modules here that are nodes: their `main` takes the signals over (common.run_node)."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """End a node: Ctrl-C, launch and systemd, a closed terminal."""

@@ -14,6 +14,7 @@ from ..fields import Reader
 from ..robots.arm import Arm, load_arm
 from ..robots.controller import Settings
 from ..robots.kinematics import joint_poses, link_pose
+from ..robots.robot import Robot
 from ..rotation import quat_from_matrix, quat_matrix
 from ..scene.controllers import read_following
 from ..scene.driven_arm import DrivenArm
@@ -257,11 +258,16 @@ def _spread(reader: Reader, values: Mapping, scene: SceneModel) -> dict:
 def link_tree(config: TwinConfig, q: np.ndarray) -> list[LinkPose]:
     """Every link in the frame of its parent, as robot_state_publisher publishes them, and
     the root in the world's; at q (n,). A root that is called `world` is the world."""
-    robot, moved = config.arm.robot, joint_poses(config.arm.robot, q)
+    return robot_links(config.arm.robot, np.array(config.arm.base), q)
+
+
+def robot_links(robot: Robot, base: np.ndarray, q: np.ndarray) -> list[LinkPose]:
+    """The same of a robot whose root is at a pose (4, 4) in the world."""
+    moved = joint_poses(robot, q)
     places = {"": np.eye(4)}
     for name, frame in robot.frames.items():
         carrier = moved[frame.carrier] if frame.carrier >= 0 else np.eye(4)
-        places[name] = config.arm.base @ carrier @ frame.pose
+        places[name] = base @ carrier @ frame.pose
     places[WORLD] = np.eye(4)
     found = []
     for name, frame in robot.frames.items():

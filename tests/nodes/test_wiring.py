@@ -24,6 +24,7 @@ from diffsim_ros.sensing.tosses import read_tosses  # noqa: E402
 ROOT = Path(__file__).resolve().parents[2]
 NODES = ("replay", "observer", "estimator", "visualizer")
 DRIVING = ("planner", "driver", "mock_controller", "simulator")
+LEGGED = ("legged_planner", "legged_driver", "legged_twin")
 TRIALS = [8, 1, 10, 3, 6]
 
 
@@ -114,7 +115,7 @@ def test_unusable_parameters_end_a_node_with_code_2_and_one_line(processes):
     assert "period" in wrong.log.read_text() and "Traceback" not in wrong.log.read_text()
 
 
-@pytest.mark.parametrize("name", NODES + DRIVING)
+@pytest.mark.parametrize("name", NODES + DRIVING + LEGGED)
 def test_the_yaml_lists_every_parameter_with_its_default(name):
     content = yaml.safe_load((ROOT / "config" / "nodes" / f"{name}.yaml").read_text())
     listed = content[f"/**/{name}"]["ros__parameters"]
@@ -122,7 +123,7 @@ def test_the_yaml_lists_every_parameter_with_its_default(name):
     assert listed == {k: list(v) if v == () else v for k, v in declared.items()}
 
 
-@pytest.mark.parametrize("name", NODES + DRIVING)
+@pytest.mark.parametrize("name", NODES + DRIVING + LEGGED)
 def test_the_yaml_can_be_loaded(name, processes, ros):
     overrides = ["--ros-args", "--params-file", str(ROOT / "config" / "nodes" / f"{name}.yaml")]
     if name == "replay":
@@ -140,7 +141,7 @@ def test_the_yaml_can_be_loaded(name, processes, ros):
         node.destroy_node()
 
 
-@pytest.mark.parametrize("name", NODES + DRIVING)
+@pytest.mark.parametrize("name", NODES + DRIVING + LEGGED)
 def test_parameters_are_described_and_bounded(name):
     for parameter in node_class(name).PARAMETERS:
         descriptor = parameter.descriptor()

@@ -13,20 +13,25 @@ from .load import load_legged_robot
 from .motion import GoalDistance, LocomotionMotion, Violation
 from .random_robots import gaits_of, random_robot
 from .urdf_writer import urdf_text, write_urdf
+from .walk import Gait, PlannedWalk, Way, plan_walk, way_of_twist, way_to
+from .wheels import wheel_speeds
 
 __all__ = [
     "Begin",
     "DesignParameters",
     "EndEffector",
     "FootfallPattern",
+    "Gait",
     "GoalDistance",
     "LeggedRobot",
     "LocomotionConfig",
     "LocomotionGoals",
     "LocomotionMotion",
     "Mounts",
+    "PlannedWalk",
     "RobotDescription",
     "Violation",
+    "Way",
     "build_robot",
     "densified",
     "design_parameters",
@@ -37,8 +42,12 @@ __all__ = [
     "load_legged_robot",
     "load_locomotion",
     "named_gait",
+    "plan_walk",
     "random_robot",
     "urdf_text",
+    "way_of_twist",
+    "way_to",
+    "wheel_speeds",
     "with_values",
     "write_urdf",
 ]

@@ -20,7 +20,8 @@ from diffsim_ros.rotation import quat_matrix
 from .legged_robot import LeggedRobot
 from .motion import LocomotionMotion, base_poses, moved_by_periods
 
-ROUNDS = 6
+ROUNDS, SLOPES = 6, 2
+"""Of the search, and those of them in which slopes are found anew: it begins near."""
 AXIS = 0.05
 """Weight [m] of a wheel's axis beside places of feet."""
 NEAR = 1e-3
@@ -194,13 +195,14 @@ def _solved(pose: _Poses, start: np.ndarray, places: np.ndarray, axes: np.ndarra
         return np.concatenate([points.reshape(len(q), -1), turned.reshape(len(q), -1)], axis=1)
 
     q, n, e = start.copy(), start.shape[1], 1e-6
-    for _ in range(ROUNDS):
-        columns = []
-        for k in range(n):
-            moved = e * np.eye(n)[k]
-            columns.append((residual(q + moved) - residual(q - moved)) / (2 * e))
-        J = np.stack(columns, axis=-1)
-        JT = J.transpose(0, 2, 1)
+    for turn in range(ROUNDS):
+        if turn < SLOPES:
+            columns = []
+            for k in range(n):
+                moved = e * np.eye(n)[k]
+                columns.append((residual(q + moved) - residual(q - moved)) / (2 * e))
+            J = np.stack(columns, axis=-1)
+            JT = J.transpose(0, 2, 1)
         gradient = np.einsum("nkr,nr->nk", JT, residual(q)) + NEAR**2 * (q - start)
         step = np.linalg.solve(JT @ J + NEAR**2 * np.eye(n), gradient[..., None])[..., 0]
         q = np.clip(q - np.clip(step, -0.3, 0.3), robot.lower, robot.upper)

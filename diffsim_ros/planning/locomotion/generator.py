@@ -21,6 +21,8 @@ from .motion import (
     moved_by_periods,
 )
 
+GRAVITY = 9.81
+"""[m/s^2] by which forces in weights become newtons."""
 RELAXED = 0.1
 """Weight of regularizers where a motion misses its goals."""
 SWAY = 0.15
@@ -98,7 +100,7 @@ def generate(
     if config.begin is not None:
         config.begin.check(config.place, config.footfall, config.robot.joint_names, config.step)
         standing = config.begin.placed(standing)
-    first = standing if start is None else engine_plan(start)
+    first = standing if start is None else engine_plan(start, config.robot.mass * GRAVITY)
     best: tuple[tuple[bool, bool, float], LocomotionMotion] | None = None
     iterations = 0
     starts = ["standing", "warm", "swaying", "relaxed"] + ["swaying"] * config.attempts
@@ -160,7 +162,7 @@ def _motion(
 ) -> LocomotionMotion:
     plan, robot = found["plan"], config.robot
     names = tuple(effector.name for effector in robot.end_effectors)
-    weight = robot.mass * 9.81
+    weight = robot.mass * GRAVITY
     constraints = []
     for row in problem.report(plan):
         if row["kind"] != "constraint" or row["sample"] < 0:

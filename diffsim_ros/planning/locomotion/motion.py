@@ -307,9 +307,11 @@ def base_poses(base: np.ndarray) -> np.ndarray:
     return out
 
 
-def engine_plan(motion: LocomotionMotion) -> dict[str, np.ndarray]:
-    """A motion as the engine's plan."""
-    weight = motion.forces.sum(axis=1)[:, 2].mean()
+def engine_plan(
+    motion: LocomotionMotion, weight: float | None = None
+) -> dict[str, np.ndarray]:  # fmt: skip
+    """A motion as the engine's plan; weight [N] of the robot, None: what the motion carries."""
+    weight = motion.forces.sum(axis=1)[:, 2].mean() if weight is None else weight
     return {
         "x": motion.com, "R": np.array([quat_matrix(q) for q in motion.base[:, 3:]]),
         "e": motion.contacts, "f": motion.forces / weight, "spin": motion.spins,

@@ -1,0 +1,59 @@
+"""One request of a driver: its run, and whether it is cancelled, in any of its phases."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Protocol
+
+LOOK = 0.02
+"""[s] between two checks of a condition that is waited for."""
+
+
+class Cancellable(Protocol):
+    """A motion that can be given up (motion_run.MotionRun, walk_run.WalkRun)."""
+
+    def cancel(self, why: str) -> None: ...
+    def shown(self) -> str: ...
+
+
+class Canceled(Exception):
+    """A motion was cancelled while it was checked."""
+
+
+@dataclass
+class MotionJob:
+    """One request: its client, its motion, and whether it is cancelled.
+
+    why    the reason it was cancelled for, "" while it runs;  stop  is set then
+    ended  True once its outcome is decided: it cannot be cancelled any more
+    """
+
+    name: str
+    run: Cancellable
+    why: str = ""
+    ended: bool = False
+    stop: threading.Event = field(default_factory=threading.Event)
+
+    def cancel(self, why: str) -> None:
+        """Cancel it, in any phase."""
+        self.why = self.why or why
+        self.stop.set()
+        self.run.cancel(why)
+
+    def go_on(self) -> None:
+        """Raise Canceled if it was cancelled."""
+        if self.stop.is_set():
+            raise Canceled
+
+    def waited(self, condition: Callable[[], bool], seconds: float) -> bool:
+        """Wait until a condition holds, at most `seconds`; raises Canceled."""
+        end = monotonic() + seconds
+        while not condition():
+            self.go_on()
+            if monotonic() >= end:
+                return False
+            self.stop.wait(LOOK)
+        return True

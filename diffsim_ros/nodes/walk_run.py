@@ -1,0 +1,376 @@
+"""One walk of the legged driver, from its sending through all that continue it to its end."""
+
+from __future__ import annotations
+
+import math
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rclpy.task import Future
+
+from diffsim_ros.nodes import convert_locomotion as legged
+from diffsim_ros.nodes.convert_motion import Report
+from diffsim_ros.nodes.motion_outputs import PointOutput, within
+from diffsim_ros.planning.locomotion.plan_check import WalkCourse
+from diffsim_ros.robots.command import NANO
+from diffsim_ros.robots.joint_states import State
+from diffsim_ros.robots.trajectory import JointTrajectory
+
+if TYPE_CHECKING:
+    from diffsim_ros.nodes.legged_supervision import LeggedSupervision
+
+LOOK = 0.02
+"""[s] of the wall between two checks of a condition that is waited for."""
+STEADY_SHARE = 0.5
+"""Share of the joints' speeds at which a robot is brought to stand."""
+SETTLED = 0.15
+"""[rad or m] from the standing pose within which a robot that was stopped stands."""
+
+OnReport = Callable[[Report], None]
+
+
+@dataclass(frozen=True)
+class WalkWatch:
+    """What stops a walk.
+
+    state_age, tilt_age [s] of the last joint state, of the last tilt;  tilt [rad]
+    path [rad or m] of joints from the plan;  goal: at the end;  settle [s] after it
+    speed, effort  shares of the joints' limits, beyond for `beyond` [s]
+    stand [s] in which a robot is brought to stand at least;  period [s] of the watch
+    points [s]     ahead that single points are
+    """
+
+    state_age: float
+    tilt_age: float
+    tilt: float
+    path: float
+    goal: float
+    settle: float
+    speed: float
+    effort: float
+    beyond: float
+    stand: float
+    period: float
+    points: float
+
+
+class WalkRun:
+    """Sends a walk, watches the robot, goes over to walks that continue it, stops it when it must.
+
+    Everything happens in the supervision's thread but for `cancel` and `abandon`.
+    feedback  called with each feedback message
+    worst     [rad or m] largest distance of a joint from the plan;  tilt [rad] largest
+    """
+
+    def __init__(
+        self, node: LeggedSupervision, watch: WalkWatch, feedback: Callable[[Any], None]
+    ) -> None:
+        self._node, self._watch, self._feedback = node, watch, feedback
+        self._output = node.output
+        self._halted = Future()
+        self._canceled, self._under_way, self._fed_back = "", False, -math.inf
+        self._course: WalkCourse | None = None
+        self._begin, self._shift = 0, 0.0
+        self._old: tuple[str, float] | None = None  # name, its time less the course's
+        self._report: OnReport = lambda report: None
+        self._since: dict[str, int] = {}  # a joint's excess -> ROS time [ns] when it began
+        self._error, self.worst, self.tilt = math.nan, math.nan, math.nan
+        self._speeds = np.zeros(len(node.wheel_names))
+
+    # --- from any thread ------------------------------------------------------------------------
+
+    def cancel(self, why: str) -> None:
+        """Bring the robot to stand, and give the walk up."""
+        self._canceled = self._canceled or why
+        self._node.from_thread(self._halt, why)
+
+    def abort(self, why: str) -> None:
+        """Stop it because of a fault; from the supervision's thread."""
+        self._halt(why)
+
+    def abandon(self, why: str) -> None:
+        """Stop the controller without the supervision's thread, which does not answer."""
+        if self._under_way:
+            self._output.stop_at_once(*self._rows())
+            self._node.roll(0 * self._speeds)
+        self._report(Report("ABORTED", f"{why}: the controller is commanded to stop"))
+
+    def on_joint_state(self, state: State) -> None:
+        """A new joint state: distance from the plan, speeds, efforts."""
+        if self._course is None or self._halted.done() or not self._under_way:
+            return
+        time = (state.stamp - self._begin) / NANO
+        q, _, _ = self._course.trajectory.at(time)
+        away = np.abs(state.position - q)
+        k = int(np.argmax(away))
+        self._error = float(away[k])
+        self.worst = float(np.nanmax([self.worst, self._error]))
+        names, limits = self._course.trajectory.names, self._node.robot
+        if away[k] > self._watch.path:
+            text = f"joint {names[k]} is {away[k]:.3g} rad from the plan at {time:.2f} s"
+            self._halt(f"{text} (at most {self._watch.path:g}): does the controller follow?")
+            return
+        efforts = [abs(self._node.efforts.get(name, 0.0)) for name in names]
+        most = self._watch.effort * limits.robot.limits["effort"]
+        checks = (
+            ("speed", np.abs(state.velocity), self._watch.speed * limits.speed, "rad/s"),
+            ("torque", np.nan_to_num(efforts), np.where(most > 0.0, most, np.inf), "N m"),
+        )
+        for what, values, bound, unit in checks:
+            for name, value, limit in zip(names, values, bound, strict=True):
+                self._look_beyond(f"{what} of joint {name}", float(value), limit, unit, state.stamp)
+
+    def _look_beyond(self, what: str, value: float, limit: float, unit: str, stamp: int) -> None:
+        if not value > limit:
+            self._since.pop(what, None)
+        elif (stamp - self._since.setdefault(what, stamp)) / NANO >= self._watch.beyond:
+            self._halt(f"{what} is {value:.3g} {unit} for {self._watch.beyond:g} s "
+                       f"(at most {limit:.3g})")  # fmt: skip
+
+    def on_speed_scaling(self, now: int, scaling: float) -> None:
+        """A robot that is slowed down in mid-stride falls."""
+        if scaling < 0.99:
+            self._halt(f"the speed scaling is {100 * scaling:.0f} % (a walk needs 100)")
+
+    # --- the plan's time ------------------------------------------------------------------------
+
+    @property
+    def time(self) -> float:
+        """[s] of the course that is sent."""
+        return (self._node.now() - self._begin) / NANO
+
+    def present(self) -> tuple[str, float]:
+        """Name of the plan that runs now, and its own time [s]."""
+        time = self.time
+        if self._old is not None and time < self._shift:
+            return self._old[0], time + self._old[1]
+        return (self._course.name if self._course else ""), time - self._shift
+
+    def running(self) -> tuple[WalkCourse, float] | None:
+        """The plan that was sent last, in its own times, and its time [s]; None: it is over."""
+        if self._own is None or self._halted.done() or not self._under_way:
+            return None
+        return self._own, self.time - self._shift
+
+    _own: WalkCourse | None = None
+
+    def shown(self) -> str:
+        """Where it is, in words."""
+        if not self._under_way:
+            return "waiting for the controller"
+        name, time = self.present()
+        return f"{name}, {time:.2f} s"
+
+    # --- from beginning to end ------------------------------------------------------------------
+
+    async def whole(
+        self, course: WalkCourse, check: Callable[[], object], on_report: OnReport
+    ) -> Report:
+        """Carry out a checked course, and what continues it; `check` is called at the last moment.
+
+        The Report is that of the last plan, which `on_report` gets as well.
+        """
+        self._node.run, self._report = self, on_report
+        report = Report("INTERNAL", "the walk ended without a report")
+        try:
+            report = await self._sent(course, check)
+        except Exception as error:
+            if self._under_way:
+                await self._output.stop(self._current)
+            self._report(Report("REFUSED" if not self._under_way else "ABORTED", str(error)))
+            raise
+        finally:
+            self._node.run = None
+            self._node.roll(0 * self._speeds)
+            self._node.say_standing()
+        self._report(report)
+        return report
+
+    async def _sent(self, course: WalkCourse, check: Callable[[], object]) -> Report:
+        if not await self._output.is_there(self._node["server_timeout"], self._halted):
+            if self._canceled:
+                return Report("CANCELED", f"{self._canceled}; nothing was sent")
+            name = self._output.name
+            text = f"{name} was not found, or does not answer; nothing was sent"
+            return Report("REFUSED", text)
+        check()
+        if self._halted.done():
+            return Report("CANCELED", f"{self._halted.result()}; nothing was sent")
+        self._course, self._own, self._shift = course, course.plain or course, course.lead
+        self._under_way, self._begin = True, self._node.now()
+        refused = await self._start(course)
+        if refused is not None:
+            return refused
+        timer = self._node.create_timer(
+            self._watch.period, self._tick, callback_group=self._node.together
+        )
+        try:
+            why = await self._halted
+            return await self._stopped(why) if why else self._ended()
+        finally:
+            self._node.destroy_timer(timer)
+
+    async def _start(self, course: WalkCourse) -> Report | None:
+        """Send a course that begins now; None: it was taken."""
+        return await self._output.start(course.trajectory, lambda _: None, self._halted)
+
+    async def go_on(
+        self, course: WalkCourse, check: Callable[[WalkCourse], object], on_report: OnReport
+    ) -> None:
+        """Go over to a course that continues the one that runs; its report goes to `on_report`."""
+        try:
+            check(course)
+        except Exception as error:
+            on_report(Report("REFUSED", f"{error}; the walk before goes on"))
+            return
+        time, own = self.time, course
+        shifted = replace(course, since=course.since + self._shift)
+        whole, shift = self._course.followed_by(shifted, time)
+        self._old = (self.present()[0], self.present()[1])
+        self._course, self._own, self._shift = whole, own, shift
+        self._begin = self._node.now()
+        before, self._report = self._report, on_report
+        before(Report("CANCELED", f"continued by {own.name}", tracking_error=self._figure))
+        refused = await self._start(whole)
+        if refused is not None:
+            self._halt(f"the controller did not take {own.name}: {refused.message}")
+
+    @property
+    def _figure(self) -> float | None:
+        return None if math.isnan(self.worst) else self.worst
+
+    def _ended(self) -> Report:
+        """The controller has ended it."""
+        outcome = self._output.ended.result()
+        if outcome.code or outcome.canceled:
+            how = "canceled from elsewhere: " if outcome.canceled else ""
+            text = f"{self._output.name}: {how}{outcome.text}"
+            return Report("ABORTED", text, tracking_error=self._figure)
+        away = self._from(self._own.trajectory.positions[-1])
+        if not away <= self._watch.goal:
+            text = f"it ended {away:.3g} rad from its goal (at most {self._watch.goal:g})"
+            return Report("ABORTED", text, tracking_error=self._figure)
+        return Report("SUCCESS", "", tracking_error=self._figure)
+
+    def _from(self, position: np.ndarray) -> float:
+        last = self._node.states.last
+        return math.inf if last is None else float(np.abs(last.position - position).max())
+
+    async def _stopped(self, why: str) -> Report:
+        """Stop it: by standing where it was cancelled, by holding still after a fault."""
+        name, time = self.present()
+        at = f"(at {time:.2f} s of {name})"
+        if not self._canceled or self._fault():
+            self._node.roll(0 * self._speeds)
+            answer = await self._output.stop(self._current)
+            self._node.roll(0 * self._speeds)
+            code = "CANCELED" if self._canceled else "ABORTED"
+            fault = self._fault()
+            more = f"; {fault}" if self._canceled and fault else ""
+            return Report(code, f"{why}: {answer}{more} {at}", tracking_error=self._figure)
+        stands = await self._stand()
+        return Report("CANCELED", f"{why}: {stands} {at}", tracking_error=self._figure)
+
+    async def _stand(self) -> str:
+        """From wherever the joints are to the standing pose."""
+        node, robot = self._node, self._node.robot
+        last = node.states.last
+        most = float(np.max(np.abs(last.position - robot.stance) / robot.speed))
+        over = max(self._watch.stand, 1.5 * most / STEADY_SHARE)
+        times, still = np.array([0.0, over]), np.zeros((2, len(robot.stance)))
+        rows = np.stack([last.position, robot.stance])
+        stand = JointTrajectory(robot.joint_names, times, rows, still)
+        halted, begun, speeds = Future(), node.now(), self._speeds
+        refused = await self._output.start(stand, lambda _: None, halted)
+        if refused is not None:
+            return f"{refused.message}; {await self._output.stop(self._current)}"
+        end = monotonic() + (over + self._watch.settle) * 20.0  # simulated time may be slow
+        while (past := (node.now() - begun) / NANO) < over + self._watch.settle:
+            node.roll(speeds * max(0.0, 1.0 - past / over))
+            self._send_point(stand, past)
+            fault = self._fault()
+            if fault or monotonic() > end:
+                answer = await self._output.stop(self._current)
+                return f"as it was brought to stand, {fault or 'time stood still'}: {answer}"
+            if past > over and self._from(robot.stance) <= SETTLED:
+                return "it stands"
+            await within(node, Future(), LOOK)
+        return f"it was to stand, and is {self._from(robot.stance):.3g} rad from that"
+
+    async def _current(self) -> tuple:
+        return self._rows()
+
+    def _rows(self) -> tuple:
+        """For a stop by the controller's topic: names, position, velocity, measured, planned."""
+        states = self._node.states
+        if self._output.follows or states.last is None:
+            return ()
+        position, velocity = states.last.position, states.last.velocity
+        return states.names, position, velocity, self._node.tilt_age < math.inf, None
+
+    # --- while it runs --------------------------------------------------------------------------
+
+    def _halt(self, why: str) -> None:
+        if not self._halted.done():
+            self._halted.set_result(why)
+
+    def _tick(self) -> None:
+        if self._halted.done():
+            return
+        try:
+            self._look()
+        except Exception as error:  # a walk that nobody watches must not go on
+            traceback.print_exc()
+            self._halt(f"a defect of the driver: {type(error).__name__}: {error}")
+
+    def _fault(self) -> str:
+        """What is wrong with the robot now, "" if nothing is."""
+        node, watch = self._node, self._watch
+        age = node.states.age(node.now)
+        if not age <= watch.state_age:
+            got = "there are no joint states" if math.isnan(age) else f"{age:.2f} s old"
+            return f"joint states are lost: the last one is {got} (at most {watch.state_age:g})"
+        if node.tilt_age > watch.tilt_age:
+            return f"the tilt is unknown for {node.tilt_age:.2f} s (at most {watch.tilt_age:g})"
+        if node.tilt > watch.tilt:
+            return f"the robot falls: its tilt is {node.tilt:.3g} rad (at most {watch.tilt:g})"
+        return ""
+
+    def _look(self) -> None:
+        node, time = self._node, self.time
+        self.tilt = float(np.nanmax([self.tilt, node.tilt]))
+        if fault := self._fault():
+            self._halt(fault)
+            return
+        self._speeds = self._course.wheels_at(time)
+        node.roll(self._speeds)
+        self._send_point(self._course.trajectory, time)
+        contact, phase = self._course.stance_at(time)
+        name, own = self.present()
+        node.say_stance(name, "walking", own, contact, phase)
+        if self._output.ended.done():
+            self._halt("")
+        elif time > self._course.duration + self._watch.settle:
+            self._over()
+        if time - self._fed_back >= 1.0 / node["feedback_rate"] or time < self._fed_back:
+            self._fed_back = time
+            self._feedback(legged.walk_feedback("walking", own, self._error, node.tilt))
+
+    def _over(self) -> None:
+        """The time is over: by its topic the joints show whether it succeeded."""
+        from diffsim_ros.robots.controller import Outcome
+
+        if self._output.follows:
+            self._halt(f"{self._output.name} has not ended it {self._watch.settle:g} s after "
+                       "its end")  # fmt: skip
+        else:
+            self._output.ended.set_result(Outcome(0, "arrived"))
+
+    def _send_point(self, trajectory: JointTrajectory, time: float) -> None:
+        if isinstance(self._output, PointOutput):
+            ahead = self._watch.points
+            self._output.point(trajectory.names, trajectory.at(time + ahead)[0], ahead)
