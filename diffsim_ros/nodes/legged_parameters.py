@@ -30,7 +30,7 @@ GAIT = (
     Declared("joint_speed_share", 0.7, "of the joints' speeds, used at samples", 0.05, 1.0),
     Declared("max_speed", 0.3, "[m/s] that may be asked for", 0.001, 100.0),
     Declared("max_turn_rate", 1.0, "[rad/s] that may be asked for", 0.001, 100.0),
-    Declared("between", 2, "points that are sent per sample, where feet lift", 1, 20),
+    Declared("between", 3, "points that are sent per sample, where feet lift", 1, 20),
 )  # fmt: skip
 """Parameters of a gait."""
 

@@ -154,3 +154,16 @@ def test_unsound_requests_are_answered(ros):
     result = walker.report(walker.walk(walker.plan(travel=[0.1, 0.0])))
     assert result.error_code == SUCCESS and result.dry_run
     assert walker.twin.server.controller.begun is None  # nothing was sent
+
+
+@pytest.mark.parametrize("output", ["topic", "points"])
+def test_a_walk_goes_by_the_controllers_topic(ros, output):
+    walker = Walker(ros, driver={"output": output})
+    start = walker.place
+    result = walker.report(walker.walk(walker.plan(travel=[0.18, 0.0])))
+    assert result.error_code == SUCCESS, result.error_msg
+    assert abs((walker.place - start)[0] - 0.18) < 0.3 * 0.18, walker.place - start
+    handle = walker.begun()
+    ros.asked(handle.cancel_goal_async)
+    result = walker.report(handle)
+    assert result.error_code == CANCELED and "it stands" in result.error_msg, result.error_msg

@@ -69,7 +69,7 @@ class Gait:
     speed: float = 0.4
     turn_rate: float = 1.0
     share: float = 0.7
-    factor: int = 2
+    factor: int = 3
     foot: float = 0.0
 
     def pattern(self, robot: LeggedRobot) -> FootfallPattern:

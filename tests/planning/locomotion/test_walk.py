@@ -1,0 +1,89 @@
+"""Walks to standing: their ends, where one continues another, twists, a robot that walks."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+
+from diffsim_ros.errors import InputError
+from diffsim_ros.planning.locomotion import (
+    Gait,
+    load_legged_robot,
+    plan_walk,
+    way_of_twist,
+    way_to,
+)
+from diffsim_ros.planning.locomotion.simulation import LeggedSimulation
+
+ROBOTS = Path(__file__).resolve().parents[3] / "config" / "locomotion" / "robots"
+TROT = Gait(duty=0.5, period=0.6, swing_height=0.02, speed=0.3, foot=0.004)
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return load_legged_robot(ROBOTS / "quadruped.yaml")
+
+
+@pytest.fixture(scope="module")
+def walk(robot):
+    return plan_walk(robot, TROT, way_to(TROT, (0.36, 0.0), 0.0))
+
+
+def test_the_way_of_a_twist_is_the_integral_of_its_velocity():
+    vx, vy, rate, span = 0.2, -0.1, 0.7, 1.8
+    way = way_of_twist(TROT, (vx, vy, rate), span)
+    x = quad(lambda t: vx * np.cos(rate * t) - vy * np.sin(rate * t), 0, span)[0]
+    y = quad(lambda t: vx * np.sin(rate * t) + vy * np.cos(rate * t), 0, span)[0]
+    np.testing.assert_allclose(way.travel, (x, y), atol=1e-12)
+    assert way.turn == pytest.approx(rate * span) and way.periods == 3
+
+
+@pytest.mark.parametrize(
+    ("twist", "span", "named"),
+    [((0.5, 0, 0), 1, "max_speed"), ((0, 0, 2), 1, "max_turn_rate"), ((0, 0, 1), 6, "several"),
+     ((np.nan, 0, 0), 1, "finite"), ((0.1, 0, 0), 0, "above 0")],
+)  # fmt: skip
+def test_a_twist_that_is_too_much_is_refused(twist, span, named):
+    with pytest.raises(InputError, match=named):
+        way_of_twist(TROT, twist, span)
+
+
+def test_a_walk_begins_and_ends_standing(robot, walk):
+    assert walk.holds and walk.motion.status == "reached"
+    trajectory = walk.trajectory()
+    np.testing.assert_allclose(trajectory.positions[0], robot.stance, atol=1e-9)
+    np.testing.assert_allclose(trajectory.positions[-1], robot.stance, atol=0.03)
+    assert not trajectory.velocities[-1].any()
+    assert walk.contact()[[0, -1]].all() and not walk.contact().all()
+    moved = walk.states().base[-1, :2] - walk.states().base[0, :2]
+    np.testing.assert_allclose(moved, (0.36, 0.0), atol=0.01)
+    assert (np.abs(trajectory.velocities) <= robot.speed * (1 + 1e-6)).all()
+    phases = walk.phases()
+    assert phases[0] == phases[-1] == 0.0 and 0.8 < phases.max() < 1.0
+
+
+def test_a_walk_goes_on_from_the_one_before_without_a_jump(robot, walk):
+    at = walk.boundaries()[0]
+    other = plan_walk(robot, TROT, way_to(TROT, (0.2, 0.05), 0.2), before=walk, at=at)
+    assert other.holds and other.motion.status == "reached"
+    q, v, _ = walk.trajectory().at(at * walk.motion.step)
+    np.testing.assert_allclose(other.trajectory().positions[0], q, atol=2e-3)
+    np.testing.assert_allclose(other.trajectory().velocities[0], v, atol=0.2)
+    assert np.abs(v).max() > 0.5  # it did not stand there
+    with pytest.raises(InputError, match="the end of a period"):
+        plan_walk(robot, TROT, way_to(TROT, (0.1, 0.0), 0.0), before=walk, at=at + 3)
+
+
+def test_the_robot_in_the_engine_follows_a_walk(robot, walk):
+    twin = LeggedSimulation(robot)
+    joints, trajectory = twin.begin(robot.stance), walk.trajectory()
+    start, times = joints.base.copy(), np.arange(0.0, trajectory.duration + 0.3, twin.step)
+    for time, q, v in zip(times, *trajectory.at(times)[:2], strict=True):
+        joints.command(q, v)
+        joints.advance(round((time + twin.step) * 1e9))
+        assert joints.tilt < 0.3
+    moved = (joints.base - start)[:3]
+    assert abs(moved[0] - 0.36) < 0.2 * 0.36 and abs(moved[1]) < 0.05 and abs(moved[2]) < 0.01
+    assert joints.load.sum() == pytest.approx(9.81 * robot.mass, rel=0.01)
+    assert (np.abs(joints.efforts) < 4.0).all()
