@@ -11,13 +11,14 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "diffsim_ros"
 KEYS = {
     "numpy": "python3-numpy", "scipy": "python3-scipy", "matplotlib": "python3-matplotlib",
+    "PIL": "python3-pil",
     "yaml": "python3-yaml", "jinja2": "python3-jinja2", "urchin": "python3-urchin-pip",
     "open3d": "python3-open3d-pip", "ament_index_python": "ament_index_python",
 }  # fmt: skip
 """Import -> rosdep key, where they differ."""
 NO_KEY = {
     "rosbags", "trimesh", "meshio", "pytetwild", "c3d", "torch", "mujoco", "gymnasium",
-    "stable_baselines3",
+    "stable_baselines3", "piqp",
 }  # fmt: skip
 """From PyPI only: docs/how-to/install.md names them."""
 WITH_ROSBAGS = {"backports", "lz4"}
