@@ -454,3 +454,29 @@ def test_the_changelog_is_in_release_form():
         assert set(sections) <= kinds and len(set(sections)) == len(sections), sections
         bullets = re.findall(r"^- .*$", version, re.MULTILINE)
         assert not {line for line in bullets if bullets.count(line) > 1}
+
+
+DEFINED = re.compile(
+    r"(?:inline |static )*(?:constexpr [\w:<>\s]+?\b(k\w+)\b|"
+    r"(?:struct|class|enum class|enum) (?:\[\[[^\]]*\]\] )?(\w+)(?![\w:])[^;]*\{|using (\w+)\b[^;]*= (.*);)"
+)
+
+
+def test_unnamed_namespaces_of_the_engine_share_no_names():
+    """Files are compiled several at once (`DIFFSIM_UNITY`), whichever come together."""
+    found: dict[str, dict[str, str]] = {}
+    for path in sorted((ROOT / "native").rglob("*.[ch]pp")):
+        if "bindings" in path.parts:
+            continue
+        unnamed = False
+        for line in path.read_text().splitlines():
+            unnamed = line.startswith("namespace {") or (
+                unnamed and not line.startswith("}  // namespace")
+            )
+            defined = DEFINED.match(line)
+            if defined and (unnamed or path.suffix == ".hpp"):
+                name = next(group for group in defined.groups() if group)
+                found.setdefault(name, {})[str(path)] = defined.group(4) or path.name
+    wrong = {name: places for name, places in found.items() if len(set(places.values())) > 1}
+    assert len(found) > 300
+    assert not wrong

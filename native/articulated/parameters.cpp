@@ -6,8 +6,6 @@
 namespace diffsim {
 namespace {
 
-using Vector10 = Eigen::Matrix<double, 10, 1>;
-
 // L(a)^T s, where I a = L(a) (xx, yy, zz, xy, xz, yz).
 DIFFSIM_INLINE Vector6 inertia_row(const Vector3d& a, const Vector3d& s) {
   Vector6 row;
@@ -44,15 +42,15 @@ void add_inertial(const TreeBodies& bodies, const DynamicsWorkspace& work, int l
 }
 
 // The carrier of a joint: pose of its link, in whose axes places are, and its motion.
-struct Carrier {
+struct LinkCarrier {
   Plxb link;
   Vector3d joint;  // the joint frame's origin
   MotionVector v, a;
 };
 
-Carrier carrier_of(const Tree& tree, const TreeBodies& bodies, const DynamicsWorkspace& work,
-                   int joint) {
-  Carrier found;
+LinkCarrier carrier_of(const Tree& tree, const TreeBodies& bodies, const DynamicsWorkspace& work,
+                       int joint) {
+  LinkCarrier found;
   carried(bodies, bodies.bodies[bodies.places[joint].body], work, found.v, found.a);
   if (const int parent = tree.joint(joint).parent; parent >= 0) {
     const LinkPlace& place = bodies.places[parent];
@@ -71,7 +69,7 @@ void add_place(const Tree& tree, const TreeBodies& bodies, const DynamicsWorkspa
   const int own = bodies.places[joint].body;
   const TreeBody& body = bodies.bodies[own];
   const Composite& c = work.composites[own];
-  const Carrier carrier = carrier_of(tree, bodies, work, joint);
+  const LinkCarrier carrier = carrier_of(tree, bodies, work, joint);
   for (int m = 0; m < 6; ++m) {
     const Vector3d axis = carrier.link.E.col(m % 3);
     const MotionVector S = m < 3 ? MotionVector{axis, carrier.joint.cross(axis)}

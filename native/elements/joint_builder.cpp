@@ -8,21 +8,21 @@ namespace diffsim {
 namespace {
 
 using Pairs = JointKind::Pairs;
-using Coordinate = JointKind::Coordinate;
+using FreeCoordinate = JointKind::FreeCoordinate;
 
 // Held translations, held (damped) rotations, then where friction_damping acts.
 const JointKind kKinds[] = {
-    {"ball", {1, 0}, {0, 0}, {0, 0}, {1, 0}, Pairs::none, Coordinate::none},
-    {"hinge", {1, 0}, {1, -1}, {0, 0}, {0, 1}, Pairs::axis, Coordinate::angle},
-    {"slider", {1, -1}, {1, 0}, {0, 1}, {0, 0}, Pairs::all, Coordinate::displacement},
-    {"weld", {1, 0}, {1, 0}, {0, 0}, {0, 0}, Pairs::all, Coordinate::none},
-    {"planar", {0, 1}, {1, -1}, {0, 0}, {0, 1}, Pairs::axis, Coordinate::angle},
-    {"universal", {1, 0}, {0, 0}, {0, 0}, {1, 0}, Pairs::cross, Coordinate::none}};
+    {"ball", {1, 0}, {0, 0}, {0, 0}, {1, 0}, Pairs::none, FreeCoordinate::none},
+    {"hinge", {1, 0}, {1, -1}, {0, 0}, {0, 1}, Pairs::axis, FreeCoordinate::angle},
+    {"slider", {1, -1}, {1, 0}, {0, 1}, {0, 0}, Pairs::all, FreeCoordinate::displacement},
+    {"weld", {1, 0}, {1, 0}, {0, 0}, {0, 0}, Pairs::all, FreeCoordinate::none},
+    {"planar", {0, 1}, {1, -1}, {0, 0}, {0, 1}, Pairs::axis, FreeCoordinate::angle},
+    {"universal", {1, 0}, {0, 0}, {0, 0}, {1, 0}, Pairs::cross, FreeCoordinate::none}};
 
-constexpr double kOpening = 1e-4;  // [m] at most ...
-constexpr double kLoads = 10;      // ... at so many weights of the heavier link ...
-constexpr double kReserve = 2;     // ... with this factor in hand
-constexpr double kGravity = 9.81;  // [m/s^2]
+constexpr double kOpening = 1e-4;       // [m] at most ...
+constexpr double kLoads = 10;           // ... at so many weights of the heavier link ...
+constexpr double kReserve = 2;          // ... with this factor in hand
+constexpr double kEarthGravity = 9.81;  // [m/s^2]
 
 const JointKind& kind_named(const std::string& place, const std::string& name) {
   std::string known;
@@ -92,10 +92,11 @@ Matrix3d axes_of(const std::string& place, const JointKind& kind, const JointSpe
 std::pair<Matrix3d, Vector3d> start_of_b(const std::string& place, const JointKind& kind,
                                          const JointSpec& spec, const Matrix3d& axes) {
   const double q = spec.coordinate;
-  if (!std::isfinite(q) || (q != 0 && kind.coordinate == Coordinate::none)) {
+  if (!std::isfinite(q) || (q != 0 && kind.coordinate == FreeCoordinate::none)) {
     refuse(place + ": coordinate", "must be finite, and 0 on a joint that has none", q);
   }
-  if (kind.coordinate == Coordinate::displacement) return {axes, spec.position + q * axes.col(2)};
+  if (kind.coordinate == FreeCoordinate::displacement)
+    return {axes, spec.position + q * axes.col(2)};
   return {exp_rotation(q * axes.col(2)) * axes, spec.position};
 }
 
@@ -132,7 +133,8 @@ Joint::Mimic mimic_of(const Scene& scene, const std::string& place, const JointK
   const std::string key = place + ": mimic";
   const Joint& other = joint_named(scene, key, spec.mimic);
   const auto one = [](const JointKind& k) {
-    return k.coordinate != Coordinate::none && k.pairs != Pairs::none && k.translation.beta != 1;
+    return k.coordinate != FreeCoordinate::none && k.pairs != Pairs::none &&
+           k.translation.beta != 1;
   };
   if (spec.coordinates != JointCoordinates::reduced || !other.reduced() || !one(kind) ||
       !one(other.kind())) {
@@ -152,7 +154,7 @@ JointParameters parameters(ParameterTable& table, const std::string& name, const
                            double arm) {
   const double m = std::max(end[0].mass, end[1].mass), other = std::min(end[0].mass, end[1].mass);
   const double reduced = other > 0 ? m * other / (m + other) : m;
-  const double k = spec.stiffness.value_or(kReserve * kLoads * kGravity / kOpening * m);
+  const double k = spec.stiffness.value_or(kReserve * kLoads * kEarthGravity / kOpening * m);
   const double c = spec.damping.value_or(2 * std::sqrt(std::max(k, 0.) * reduced));
   JointParameters params;
   params.coordinates = spec.coordinates;
@@ -205,7 +207,7 @@ void add_joint(Scene& scene, const std::string& name, const JointSpec& spec) {
   const auto [turned, shifted] = start_of_b(place, kind, spec, axes);
   NodePair nodes(scene.nodes(), end[0].node, end[1].node);
   const State state = scene.start(scene.values());
-  const bool slides = kind.coordinate == Coordinate::displacement;
+  const bool slides = kind.coordinate == FreeCoordinate::displacement;
   JointStart start{{}, {axes, turned}, {}, spec.position, slides ? spec.coordinate : 0};
   std::array<Vector3d, 2> anchor;
   double arm = 0;
@@ -216,7 +218,7 @@ void add_joint(Scene& scene, const std::string& name, const JointSpec& spec) {
     anchor[m] = pose.R.transpose() * ((m == 0 ? spec.position : shifted) - pose.c);
     if (end[m].node >= 0) arm = std::max({arm, anchor[m].norm(), end[m].radius});
   }
-  start.load = kGravity * std::max(end[0].mass, end[1].mass);
+  start.load = kEarthGravity * std::max(end[0].mass, end[1].mass);
   if (arm > 0) start.arm = arm;
   JointParameters params = parameters(scene.table(), name, place, kind, spec, end, arm);
   bool particle = false;  // it is its own point, and must be where the joint is
@@ -257,7 +259,7 @@ const Joint& joint_named(const Scene& scene, const std::string& place, const std
 
 const Joint& driven_joint(const Scene& scene, const std::string& place, const std::string& name) {
   const Joint& joint = joint_named(scene, place, name);
-  if (joint.kind().coordinate == Coordinate::none) {
+  if (joint.kind().coordinate == FreeCoordinate::none) {
     refuse(place + ": joint", "must be a hinge, planar joint or slider", joint.kind().name);
   }
   return joint;

@@ -7,7 +7,7 @@
 namespace diffsim {
 namespace {
 
-constexpr double kNearCut = 3 * M_PI / 4;  // [rad] from the middle of the limits
+constexpr double kNearLimit = 3 * M_PI / 4;  // [rad] from the middle of the limits
 
 }  // namespace
 
@@ -66,7 +66,7 @@ void JointLimit::modes(const Window& window, const VectorXd& p, std::uint16_t* o
   const Press at = press(joint_->driven_coordinate(window.now(), p), p);
   int code = at.side == 0 ? 0 : at.side > 0 ? 1 : 2;
   if (at.clamped) code += 4;
-  if (std::abs(at.from_middle) > kNearCut) code += at.from_middle > 0 ? 8 : 16;
+  if (std::abs(at.from_middle) > kNearLimit) code += at.from_middle > 0 ? 8 : 16;
   *out = static_cast<std::uint16_t>(code);
 }
 

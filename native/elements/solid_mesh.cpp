@@ -9,7 +9,7 @@ namespace {
 
 // Six times the volume over the cube of the root-mean-square edge: 0.71 for a regular tetrahedron,
 // 0 for a flat one.
-constexpr double kSliver = 1e-3;
+constexpr double kSolidSliver = 1e-3;
 
 // Nodes of the middles' edges.
 constexpr int kEdge[6][2] = {{0, 1}, {1, 2}, {0, 2}, {0, 3}, {1, 3}, {2, 3}};
@@ -93,7 +93,7 @@ void SolidMesh::check_corners(const std::string& place, int e) {
     refuse(here, "must be positively oriented: (x1 - x0).((x2 - x0) x (x3 - x0)) > 0", 6 * straight,
            "swap two of its vertices");
   }
-  if (!(q >= kSliver)) {
+  if (!(q >= kSolidSliver)) {
     refuse(here, "must not be flat: 6 volume/(rms edge)^3 >= 1e-3 (0.71 for a regular one)", q,
            "mesh again or merge vertices");
   }

@@ -6,15 +6,15 @@
 namespace diffsim {
 namespace {
 
-constexpr int kEdge[6][2] = {{0, 1}, {1, 2}, {0, 2}, {0, 3}, {1, 3}, {2, 3}};
+constexpr int kMiddleEdge[6][2] = {{0, 1}, {1, 2}, {0, 2}, {0, 3}, {1, 3}, {2, 3}};
 
 // d(shape functions)/d(barycentric coordinates) at `at`: columns by node.
 Eigen::Matrix<double, 4, 10> slopes(const Eigen::Vector4d& at) {
   Eigen::Matrix<double, 4, 10> d = Eigen::Matrix<double, 4, 10>::Zero();
   for (int i = 0; i < 4; ++i) d(i, i) = 4 * at[i] - 1;  // N = l (2 l - 1)
   for (int e = 0; e < 6; ++e) {                         // N = 4 l_i l_j
-    d(kEdge[e][0], 4 + e) = 4 * at[kEdge[e][1]];
-    d(kEdge[e][1], 4 + e) = 4 * at[kEdge[e][0]];
+    d(kMiddleEdge[e][0], 4 + e) = 4 * at[kMiddleEdge[e][1]];
+    d(kMiddleEdge[e][1], 4 + e) = 4 * at[kMiddleEdge[e][0]];
   }
   return d;
 }

@@ -16,9 +16,9 @@ constexpr int kRows = kVectorBytes >= 64 ? 3 : 2;
 constexpr int kColumns = kVectorBytes >= 64 ? 8 : 6;
 
 template <class S>
-constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(S));
+constexpr int kDenseLanes = kVectorBytes / static_cast<int>(sizeof(S));
 template <class S>
-using V = Pack<S, kLanes<S>>;
+using V = Pack<S, kDenseLanes<S>>;
 
 // acc = a (R vectors of rows, columns lda apart) times C columns of b.
 template <class S, int R, int C>
@@ -28,7 +28,7 @@ DIFFSIM_INLINE void tile(const S* a, int lda, const S* b, int ldb, int k, V<S> (
   }
   for (int l = 0; l < k; ++l, a += lda) {
     V<S> rows[R];
-    for (int i = 0; i < R; ++i) rows[i] = V<S>::load(a + i * kLanes<S>);
+    for (int i = 0; i < R; ++i) rows[i] = V<S>::load(a + i * kDenseLanes<S>);
     for (int j = 0; j < C; ++j) {
       const S factor = b[j * ldb + l];
       for (int i = 0; i < R; ++i) acc[j][i] += factor * rows[i];
@@ -43,17 +43,17 @@ DIFFSIM_INLINE void subtract_tile(const S* a, int lda, const S* b, int ldb, int 
   tile<S, R, C>(a, lda, b, ldb, k, acc);
   for (int j = 0; j < C; ++j) {
     for (int i = 0; i < R; ++i) {
-      S* to = c + j * ldc + i * kLanes<S>;
+      S* to = c + j * ldc + i * kDenseLanes<S>;
       (V<S>::load(to) - acc[j][i]).store(to);
     }
   }
 }
 
-// The last rows, fewer than a vector: `a` is packed with kLanes rows, the surplus zero.
+// The last rows, fewer than a vector: `a` is packed with kDenseLanes rows, the surplus zero.
 template <class S, int C>
 DIFFSIM_INLINE void subtract_tail(const S* a, const S* b, int ldb, int k, S* c, int ldc, int rows) {
   V<S> acc[C][1];
-  tile<S, 1, C>(a, kLanes<S>, b, ldb, k, acc);
+  tile<S, 1, C>(a, kDenseLanes<S>, b, ldb, k, acc);
   for (int j = 0; j < C; ++j) {
     for (int i = 0; i < rows; ++i) c[j * ldc + i] -= acc[j][0][i];
   }
@@ -62,7 +62,7 @@ DIFFSIM_INLINE void subtract_tail(const S* a, const S* b, int ldb, int k, S* c, 
 template <class S, int C>
 void subtract_columns(const S* a, int lda, const S* tail, const S* b, int ldb, S* c, int ldc, int m,
                       int k) {
-  constexpr int L = kLanes<S>;
+  constexpr int L = kDenseLanes<S>;
   int i = 0;
   for (; i + kRows * L <= m; i += kRows * L)
     subtract_tile<S, kRows, C>(a + i, lda, b, ldb, k, c + i, ldc);
@@ -70,12 +70,12 @@ void subtract_columns(const S* a, int lda, const S* tail, const S* b, int ldb, S
   if (i < m) subtract_tail<S, C>(tail, b, ldb, k, c + i, ldc, m - i);
 }
 
-// packed (kLanes rows) <- `rows` rows of a, k columns.
+// packed (kDenseLanes rows) <- `rows` rows of a, k columns.
 template <class S>
 void pack_rows(const S* a, int lda, int rows, int k, S* packed) {
   for (int l = 0; l < k; ++l) {
-    for (int i = 0; i < kLanes<S>; ++i)
-      packed[l * kLanes<S> + i] = i < rows ? a[l * lda + i] : S(0);
+    for (int i = 0; i < kDenseLanes<S>; ++i)
+      packed[l * kDenseLanes<S> + i] = i < rows ? a[l * lda + i] : S(0);
   }
 }
 
@@ -137,9 +137,9 @@ bool factor_panel(S* panel, int n, int p, int* swap) {
 template <class S>
 void subtract_product(const S* a, int lda, const S* b, int ldb, S* c, int ldc, int m, int k,
                       int n) {
-  S tail[kLanes<S> * kDepth];
+  S tail[kDenseLanes<S> * kDepth];
   for (int l = 0; l < k; l += kDepth, a += kDepth * lda, b += kDepth) {
-    const int depth = std::min(kDepth, k - l), rest = m % kLanes<S>;
+    const int depth = std::min(kDepth, k - l), rest = m % kDenseLanes<S>;
     pack_rows(a + (m - rest), lda, rest, depth, tail);
     int j = 0;
     for (; j + kColumns <= n; j += kColumns) {
@@ -158,7 +158,7 @@ void subtract_product(const S* a, int lda, const S* b, int ldb, S* c, int ldc, i
 // exchanged so that no entry of L exceeds 1, which keeps such small inverses harmless.
 template <class S>
 void solve_unit_lower(const S* a, int lda, int p, S* b, int ldb, int count) {
-  constexpr int R = kBlock / kLanes<S>;
+  constexpr int R = kBlock / kDenseLanes<S>;
   S inverse[kBlock * kBlock];
   for (int first = 0; first < p; first += kBlock) {
     const int rows = std::min(kBlock, p - first), stop = first + rows;

@@ -8,7 +8,7 @@ namespace {
 // Further than this single precision gains less per product than a fresh start.
 constexpr double kDeepest = 1e-5;
 constexpr double kTwinAsymmetry = 1e-5;
-constexpr double kNear = 0.1;  // residual of a start that is of use
+constexpr double kNearSolution = 0.1;  // residual of a start that is of use
 
 // r <- residual columns first, first + 1, ... each divided by its norm.
 template <class K>
@@ -175,7 +175,7 @@ SolveReport KrylovSolver::refine(const BlockMatrix& A, MatrixXd& x, double toler
   if (from.size() > 0 && report.residual > 0) {
     x = from;
     report.residual = measure(A, start, transposed, x);
-    if (!(report.residual < kNear)) {
+    if (!(report.residual < kNearSolution)) {
       x.setZero();
       s.r = s.b;
       s.norm = start;

@@ -7,9 +7,9 @@ constexpr int kHandful = 25;      // nodes
 constexpr int kFirstPenalty = 8;  // matrices
 constexpr int kLongestPenalty = 64;
 constexpr int kFewProducts = 200;
-constexpr double kRounding = 1e-13;  // residual that a direct solve is content with
-constexpr double kLastPlaces = 4;    // of A x: a residual below them cannot be told from rounding
-constexpr int kRefinements = 2;      // of a direct solve
+constexpr double kSolveRounding = 1e-13;  // residual that a direct solve is content with
+constexpr double kLastPlaces = 4;  // of A x: a residual below them cannot be told from rounding
+constexpr int kRefinements = 2;    // of a direct solve
 
 // Norm that rounding alone gives to each column of b - A x, by the diagonal blocks: where stiff
 // directions are part of a soft solution, that is more than a small share of b.
@@ -238,7 +238,7 @@ SolveReport LinearSolver::solve_directly(const BlockMatrix& A, MatrixXd& x, doub
       const double whole = b_.col(k).norm(), left = r_.col(k).norm();
       const double share = left > 0 ? left / whole : left;
       report.residual = larger(report.residual, share);
-      report.reached &= share <= std::max(tolerance, kRounding) || left <= least[k];
+      report.reached &= share <= std::max(tolerance, kSolveRounding) || left <= least[k];
     }
     // Where entries span many decades a small residual hides errors in the soft directions.
     const bool done = report.reached && !pattern_->stiff();

@@ -8,7 +8,7 @@ namespace diffsim {
 namespace {
 
 using Source = SweepPattern::Source;
-using Triangle = SweepPattern::Triangle;
+using SweepTriangle = SweepPattern::Triangle;
 
 constexpr double kLeastPivot = 1e-4;  // of the largest entry
 
@@ -247,7 +247,7 @@ inline void scale_step(const FourBlocks& S, const Source* source, const double* 
 }
 
 template <bool transposed>
-void scale_triangle(const SweepPattern& P, const Triangle& triangle, const VectorXd& values,
+void scale_triangle(const SweepPattern& P, const SweepTriangle& triangle, const VectorXd& values,
                     const SweepMatrix& M, std::vector<FourBlocks>& out) {
   out.resize(triangle.begin.back());
   const auto stale = [&](int g, const int* slot) {

@@ -3,7 +3,7 @@
 namespace diffsim {
 namespace {
 
-using Status = MotionSolution::Status;
+using SolutionStatus = MotionSolution::Status;
 
 constexpr double kMostDamping = 1e20;  // beyond the largest entry that a Hessian can have
 
@@ -34,7 +34,7 @@ class MotionNewton {
       const double length = search(value, slope, step);
       out_.values.push_back(out_.value);
       if (watch_ && !watch_(out_.iterations, out_.value)) {
-        out_.status = Status::cancelled;
+        out_.status = SolutionStatus::cancelled;
         return false;
       }
       if (length == 0) {  // rounding, or a step too long for the model even when damped
@@ -95,10 +95,11 @@ MotionSolution solve_motion(MotionProblem& problem, MotionPlan& plan,
     MotionNewton newton(problem, plan, options, watch, out);
     if (!newton.run(options.iterations)) return out;
     if (problem.feasible(plan)) {
-      out.status = newton.settled() ? Status::converged : Status::out_of_iterations;
+      out.status = newton.settled() ? SolutionStatus::converged : SolutionStatus::out_of_iterations;
       if (newton.settled()) return out;
     } else {
-      out.status = newton.settled() ? Status::infeasible : Status::out_of_iterations;
+      out.status =
+          newton.settled() ? SolutionStatus::infeasible : SolutionStatus::out_of_iterations;
     }
     if (out.iterations >= options.iterations) return out;
     problem.shift(plan);
@@ -111,7 +112,7 @@ MotionSolution improve_motion(MotionProblem& problem, MotionPlan& plan,
   MotionSolution out;
   problem.clear_airborne(plan);
   MotionNewton newton(problem, plan, options, watch, out);
-  if (newton.run(options.iterations) && newton.settled()) out.status = Status::converged;
+  if (newton.run(options.iterations) && newton.settled()) out.status = SolutionStatus::converged;
   return out;
 }
 

@@ -8,8 +8,8 @@ namespace diffsim {
 namespace {
 
 using Step = Articulation::Step;
-using Rows = Eigen::Matrix<double, Eigen::Dynamic, 6, 0, 6, 6>;  // of a node, by a twist
-using Columns = Eigen::Matrix<double, 6, Eigen::Dynamic, 0, 6, 6>;
+using PatternRows = Eigen::Matrix<double, Eigen::Dynamic, 6, 0, 6, 6>;  // of a node, by a twist
+using PatternColumns = Eigen::Matrix<double, 6, Eigen::Dynamic, 0, 6, 6>;
 using Eigen::Map;
 
 // Columns by a frame's (c, psi) to those by its twist about O.
@@ -167,8 +167,8 @@ void ReducedPattern::add_crossed(const Crossed& c, const ArticulationMap& at, co
   const Map<const MatrixXd> k(K.block(c.block), c.rows, c.columns);
   const Map<const MatrixXd> b(B.block(c.block), c.rows, c.columns);
   if (c.column < 0) {
-    const Columns of_pose = to_wrench<Columns>(k, at.link(c.row).arm);
-    const Columns of_rate = to_wrench<Columns>(b, at.link(c.row).arm);
+    const PatternColumns of_pose = to_wrench<PatternColumns>(k, at.link(c.row).arm);
+    const PatternColumns of_rate = to_wrench<PatternColumns>(b, at.link(c.row).arm);
     for (const Run& run : c.runs) {
       for (int j = 0; j < c.columns; ++j) {
         reduced_K.values[run.value + j * run.stride] += S(run.axis).dot(of_pose.col(j));
@@ -178,7 +178,7 @@ void ReducedPattern::add_crossed(const Crossed& c, const ArticulationMap& at, co
     return;
   }
   if (c.row < 0) {
-    const ByTwist<Rows> by(k, b, at.link(c.column));
+    const ByTwist<PatternRows> by(k, b, at.link(c.column));
     for (const Run& run : c.runs) {
       reduced_K.values.segment(run.value, c.rows) += by.K * S(run.axis) + by.B * T(run.axis);
       reduced_B.values.segment(run.value, c.rows) += by.B * S(run.axis);

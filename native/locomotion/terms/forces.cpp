@@ -53,9 +53,9 @@ class Pushes : public MotionTerm {
   }
 };
 
-class Friction : public MotionTerm {
+class CoulombCone : public MotionTerm {
  public:
-  explicit Friction(const LeggedModel& model)
+  explicit CoulombCone(const LeggedModel& model)
       : MotionTerm("friction", Kind::constraint, kConstraintWeight, "N", model.weight(),
                    1e-3 * model.weight()) {}
 
@@ -120,7 +120,7 @@ class PassiveWheel : public MotionTerm {
 void add_forces(const LeggedModel& model, MotionTerms& terms) {
   terms.push_back(std::make_unique<Airborne>(model));
   terms.push_back(std::make_unique<Pushes>(model));
-  terms.push_back(std::make_unique<Friction>(model));
+  terms.push_back(std::make_unique<CoulombCone>(model));
   terms.push_back(std::make_unique<PassiveWheel>(model));
 }
 

@@ -6,7 +6,7 @@ namespace {
 
 using Seen = Evaluation::Seen;
 
-constexpr double kStep = 0.1;  // [s] at which weights count as they are given
+constexpr double kTrackingStep = 0.1;  // [s] at which weights count as they are given
 // Turns beside shifts over the height of the centre of mass: a body that leans takes hips away from
 // feet that stand.
 constexpr double kTurn = 1.5;
@@ -15,8 +15,8 @@ constexpr double kTurn = 1.5;
 class Tracking : public MotionTerm {
  public:
   Tracking(std::string name, double weight, const MotionTask& task, std::string unit, double scale)
-      : MotionTerm(std::move(name), Kind::objective, weight * task.step / kStep, std::move(unit),
-                   scale),
+      : MotionTerm(std::move(name), Kind::objective, weight * task.step / kTrackingStep,
+                   std::move(unit), scale),
         reference_(task.reference) {}
 
  protected:
@@ -126,8 +126,8 @@ class TrackPosture : public Tracking {
       for (int j = 0; j < at.model.effector_count(); ++j) {
         if (!at.model.effectors()[j].is_wheel()) continue;
         MotionRows& r = rows.begin(1, i, j);
-        r.value[0] = 0.1 * kStep * (s.spin[j] - wanted(i).spin[j]);
-        r.by(at.layout.spin(i, j), 0.1 * kStep);
+        r.value[0] = 0.1 * kTrackingStep * (s.spin[j] - wanted(i).spin[j]);
+        r.by(at.layout.spin(i, j), 0.1 * kTrackingStep);
         rows.equal();
       }
     }
