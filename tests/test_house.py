@@ -458,7 +458,8 @@ def test_the_changelog_is_in_release_form():
 
 DEFINED = re.compile(
     r"(?:inline |static )*(?:constexpr [\w:<>\s]+?\b(k\w+)\b|"
-    r"(?:struct|class|enum class|enum) (?:\[\[[^\]]*\]\] )?(\w+)(?![\w:])[^;]*\{|using (\w+)\b[^;]*= (.*);)"
+    r"(?:struct|class|enum class|enum) (?:\[\[[^\]]*\]\] )?(\w+)(?![\w:])[^;]*\{|"
+    r"using (\w+)\b[^;]*= (.*);)"
 )
 
 

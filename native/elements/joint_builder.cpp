@@ -8,7 +8,7 @@ namespace diffsim {
 namespace {
 
 using Pairs = JointKind::Pairs;
-using FreeCoordinate = JointKind::FreeCoordinate;
+using FreeCoordinate = JointKind::Coordinate;
 
 // Held translations, held (damped) rotations, then where friction_damping acts.
 const JointKind kKinds[] = {
