@@ -22,8 +22,8 @@ from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
 
 from diffsim_ros.nodes import convert
-from diffsim_ros.nodes.common import STREAM, BaseNode, run_node, share_folder
-from diffsim_ros.nodes.controller_server import JOINT_STATES, ControllerServer, Offer
+from diffsim_ros.nodes.common import STREAM, run_node, share_folder
+from diffsim_ros.nodes.controller_server import JOINT_STATES, ControllerServer, Offer, ServingNode
 from diffsim_ros.robots.arm import load_arm
 from diffsim_ros.robots.command import NANO, JointCommand
 from diffsim_ros.robots.controller import Controller, Outcome, Settings
@@ -99,7 +99,7 @@ class Corrupted:
         self.publish = publish
 
 
-class Robot(BaseNode):
+class Robot(ServingNode):
     """given: folder, events (a file descriptor), position (6,), time [ns] of the simulated clock"""
 
     def __init__(self, given: dict, **options) -> None:
@@ -268,16 +268,6 @@ class Robot(BaseNode):
             self._late.append((self.time + NANO, lambda: publisher.publish(message)))
 
     # --- end ------------------------------------------------------------------------------------
-
-    def close(self) -> None:
-        """End a running goal, with a result for its client."""
-        self.from_thread(self.server.close)
-        self.flush()
-
-    def destroy_node(self) -> None:
-        """Take the action servers down first."""
-        self.server.destroy()
-        super().destroy_node()
 
 
 def _changed(message: JointState, kind: str, now: int) -> JointState:

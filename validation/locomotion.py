@@ -208,7 +208,7 @@ def _random_row(seed: int, k: int) -> dict:
         "status": motion.status, "seconds": round(seconds, 3),
     }  # fmt: skip
     if motion.status != "reached":
-        row["broken"] = {v.name: float(f"{v.worst:.2g}") for v in motion.constraints if not v.holds}
+        row["broken"] = {v.name: float(f"{v.worst:.2g}") for v in motion.broken}
         row["missed"] = {g.name: float(f"{g.distance:.2g}") for g in motion.goals if not g.reached}
     return row
 

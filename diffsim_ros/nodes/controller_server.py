@@ -40,6 +40,22 @@ GRIPPER = "gripper_controller/gripper_cmd"
 SET_IO = "io_and_status_controller/set_io"
 
 
+class ServingNode(BaseNode):
+    """A node that a `ControllerServer` is attached to; `server` is made by its constructor."""
+
+    server: ControllerServer
+
+    def close(self) -> None:
+        """End a running goal, with a result for its client."""
+        self.from_thread(self.server.close)
+        self.flush()
+
+    def destroy_node(self) -> None:
+        """Take the action servers down first."""
+        self.server.destroy()
+        super().destroy_node()
+
+
 @dataclass(frozen=True)
 class Offer:
     """name        of the controller

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Time
-from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from diffsim_interfaces.action import Estimate
 from diffsim_interfaces.msg import ErrorCode, MaterialEstimate, Metric, Parameter
 from geometry_msgs.msg import PoseStamped
@@ -339,6 +339,16 @@ def diagnostic(
     return DiagnosticStatus(
         level=LEVELS[level], name=name, message=message, hardware_id=hardware, values=pairs
     )
+
+
+def diagnostics(
+    node: Any, level: str, message: str, values: Mapping[str, Any], hardware: str, stamp: int
+) -> DiagnosticArray:
+    """A node's own diagnostic at a time [ns]."""
+    name = node.get_fully_qualified_name().lstrip("/")
+    array = DiagnosticArray(status=[diagnostic(level, name, message, values, hardware)])
+    array.header.stamp = time_message(stamp)
+    return array
 
 
 def _text(value: Any) -> str:

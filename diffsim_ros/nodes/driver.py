@@ -369,11 +369,8 @@ class Driver(BaseNode):
             "last": self._last,
             "lag": self._lag,
         }
-        name = self.get_fully_qualified_name().lstrip("/")
-        status = convert.diagnostic(level, name, text, values, self._arm.robot.name)
-        message = DiagnosticArray(status=[status])
-        message.header.stamp = convert.time_message(node.now())
-        self._diagnostics.publish(message)
+        name, now = self._arm.robot.name, node.now()
+        self._diagnostics.publish(convert.diagnostics(self, level, text, values, name, now))
 
     def close(self) -> None:
         """Cancel a running motion and wait for its end, before leaving."""

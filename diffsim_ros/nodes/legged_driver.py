@@ -358,11 +358,8 @@ class LeggedDriver(BaseNode):
             "controller": node.output.name, "joint_state_age": "none" if math.isnan(age) else age,
             "tilt": node.tilt, "last": self._last,
         }  # fmt: skip
-        name = self.get_fully_qualified_name().lstrip("/")
-        status = convert.diagnostic(level, name, text, values, self.robot.name)
-        message = DiagnosticArray(status=[status])
-        message.header.stamp = convert.time_message(node.now())
-        self._diagnostics.publish(message)
+        name, now = self.robot.name, node.now()
+        self._diagnostics.publish(convert.diagnostics(self, level, text, values, name, now))
 
     def close(self) -> None:
         """Bring a walking robot to stand, before leaving."""

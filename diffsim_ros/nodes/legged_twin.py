@@ -40,12 +40,11 @@ from diffsim_ros.nodes import convert_locomotion as legged
 from diffsim_ros.nodes.common import (
     LATCHED,
     STREAM,
-    BaseNode,
     Declared,
     quality,
     run_node,
 )
-from diffsim_ros.nodes.controller_server import ControllerServer, Offer
+from diffsim_ros.nodes.controller_server import ControllerServer, Offer, ServingNode
 from diffsim_ros.nodes.legged_parameters import (
     CONTROLLER,
     FOOT,
@@ -68,7 +67,7 @@ STALE = 0.5
 """[s] after which wheels stop that get no commands any more."""
 
 
-class LeggedTwin(BaseNode):
+class LeggedTwin(ServingNode):
     """Ticks by the wall's clock; a tick is one call of the engine."""
 
     PARAMETERS = (
@@ -242,22 +241,8 @@ class LeggedTwin(BaseNode):
             level = "warn"
         text = self._failure or f"{self.factor:.2f} simulated seconds per second"
         values = {"real_time_factor": self.factor, "tilt": self.joints.tilt}
-        name = self.get_fully_qualified_name().lstrip("/")
-        message = DiagnosticArray(
-            status=[convert.diagnostic(level, name, text, values, self.robot.name)]
-        )
-        message.header.stamp = convert.time_message(self.time)
-        self._diagnostics.publish(message)
-
-    def close(self) -> None:
-        """End a running goal, with a result for its client."""
-        self.from_thread(self.server.close)
-        self.flush()
-
-    def destroy_node(self) -> None:
-        """Take the action server down first."""
-        self.server.destroy()
-        super().destroy_node()
+        name, now = self.robot.name, self.time
+        self._diagnostics.publish(convert.diagnostics(self, level, text, values, name, now))
 
 
 main = partial(run_node, LeggedTwin)

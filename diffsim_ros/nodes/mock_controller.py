@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from diffsim_ros.nodes.common import BaseNode, Declared, run_node, share_folder
-from diffsim_ros.nodes.controller_server import ControllerServer, Offer
+from diffsim_ros.nodes.controller_server import ControllerServer, Offer, ServingNode
 from diffsim_ros.robots.arm import Arm, load_arm
 from diffsim_ros.robots.controller import Controller, Settings
 from diffsim_ros.robots.gripper import Gripper
@@ -71,7 +71,7 @@ LONGEST = 1_000_000_000
 """[ns] A clock that goes further at once, or back, was set: the joints do not move meanwhile."""
 
 
-class MockController(BaseNode):
+class MockController(ServingNode):
     """The server, driven by the node's clock."""
 
     PARAMETERS = (
@@ -101,16 +101,6 @@ class MockController(BaseNode):
 
     def _on_gripper(self, stamp: int, is_open: bool) -> None:
         self.get_logger().info(f"gripper {'open' if is_open else 'closed'} at {stamp / 1e9:.3f} s")
-
-    def close(self) -> None:
-        """End a running goal, with a result for its client."""
-        self.from_thread(self.server.close)
-        self.flush()
-
-    def destroy_node(self) -> None:
-        """Take the action servers down first."""
-        self.server.destroy()
-        super().destroy_node()
 
 
 main = partial(run_node, MockController)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable
 from dataclasses import replace
 from time import monotonic
@@ -15,6 +14,7 @@ from rclpy.task import Future
 from diffsim_ros.nodes import convert_motion
 from diffsim_ros.nodes.convert_motion import Report
 from diffsim_ros.nodes.motion_outputs import STEADY, within
+from diffsim_ros.nodes.watched_run import WatchedRun
 from diffsim_ros.robots.command import NANO
 from diffsim_ros.robots.controller import Outcome
 from diffsim_ros.robots.execution import RESTS, Supervisor, Watch
@@ -41,7 +41,7 @@ BRAKING = 3.0
 """[s] of the wall that a stopped arm is watched until it rests."""
 
 
-class MotionRun:
+class MotionRun(WatchedRun):
     """Sends a trajectory, watches it, commands the gripper, and stops it when it must.
 
     Everything happens in the supervision's thread (`whole` is awaited there) but for `cancel` and
@@ -58,11 +58,11 @@ class MotionRun:
         feedback: Callable[[Any], None],
         on_abandoned: Callable[[Report], None],
     ) -> None:
+        super().__init__()
         self._node, self._watch, self._feedback = node, watch, feedback
         self._on_abandoned = on_abandoned
         self._output, self._gripper = node.output, node.gripper
         self._supervisor: Supervisor | None = None
-        self._halted = Future()
         self._canceled = self._abandoned = ""
         self._under_way = False  # it may have been sent
         self._release_stamp: float | None = None
@@ -318,19 +318,6 @@ class MotionRun:
         )
 
     # --- while it runs --------------------------------------------------------------------------
-
-    def _halt(self, why: str) -> None:
-        if not self._halted.done():
-            self._halted.set_result(why)
-
-    def _tick(self) -> None:
-        if self._halted.done():
-            return
-        try:
-            self._look()
-        except Exception as error:  # a motion that nobody watches must not go on
-            traceback.print_exc()
-            self._halt(f"a defect of the driver: {type(error).__name__}: {error}")
 
     def _look(self) -> None:
         """What is wrong, due, or to be reported now."""

@@ -46,14 +46,13 @@ from diffsim_ros.nodes.common import (
     LATCHED,
     STATIC_TF,
     STREAM,
-    BaseNode,
     Declared,
     plan_file,
     quality,
     run_node,
     share_folder,
 )
-from diffsim_ros.nodes.controller_server import ControllerServer
+from diffsim_ros.nodes.controller_server import ControllerServer, ServingNode
 from diffsim_ros.nodes.mock_controller import CONTROLLER, offer_of
 from diffsim_ros.rotation import quat_from_matrix
 from diffsim_ros.sensing.cdr import NANO
@@ -75,7 +74,7 @@ SERVED = ("controller", "state_rate", "feedback_rate", "gripper_gap", "gripper_p
 CLOUDS = quality(5, reliable=False)
 
 
-class Simulator(BaseNode):
+class Simulator(ServingNode):
     """Ticks by the wall's clock; the engine and the cameras work in threads of their own."""
 
     PARAMETERS = (
@@ -393,11 +392,6 @@ class Simulator(BaseNode):
         self._pool.shutdown(cancel_futures=True)
         self._eyes.shutdown(cancel_futures=True)
         self._save()
-
-    def destroy_node(self) -> None:
-        """Take the action servers down first."""
-        self.server.destroy()
-        super().destroy_node()
 
 
 main = partial(run_node, Simulator)

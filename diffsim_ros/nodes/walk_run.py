@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from time import monotonic
@@ -15,6 +14,7 @@ from rclpy.task import Future
 from diffsim_ros.nodes import convert_locomotion as legged
 from diffsim_ros.nodes.convert_motion import Report
 from diffsim_ros.nodes.motion_outputs import PointOutput, within
+from diffsim_ros.nodes.watched_run import WatchedRun
 from diffsim_ros.planning.locomotion.plan_check import WalkCourse
 from diffsim_ros.robots.command import NANO
 from diffsim_ros.robots.joint_states import State
@@ -58,7 +58,7 @@ class WalkWatch:
     points: float
 
 
-class WalkRun:
+class WalkRun(WatchedRun):
     """Sends a walk, watches the robot, goes over to walks that continue it, stops it when it must.
 
     Everything happens in the supervision's thread but for `cancel` and `abandon`.
@@ -69,9 +69,9 @@ class WalkRun:
     def __init__(
         self, node: LeggedSupervision, watch: WalkWatch, feedback: Callable[[Any], None]
     ) -> None:
+        super().__init__()
         self._node, self._watch, self._feedback = node, watch, feedback
         self._output = node.output
-        self._halted = Future()
         self._canceled, self._under_way, self._fed_back = "", False, -math.inf
         self._course: WalkCourse | None = None
         self._begin, self._shift = 0, 0.0
@@ -313,19 +313,6 @@ class WalkRun:
         return states.names, position, velocity, self._node.tilt_age < math.inf, None
 
     # --- while it runs --------------------------------------------------------------------------
-
-    def _halt(self, why: str) -> None:
-        if not self._halted.done():
-            self._halted.set_result(why)
-
-    def _tick(self) -> None:
-        if self._halted.done():
-            return
-        try:
-            self._look()
-        except Exception as error:  # a walk that nobody watches must not go on
-            traceback.print_exc()
-            self._halt(f"a defect of the driver: {type(error).__name__}: {error}")
 
     def _fault(self) -> str:
         """What is wrong with the robot now, "" if nothing is."""

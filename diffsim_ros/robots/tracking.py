@@ -52,6 +52,27 @@ class Commands:
         self._queue = deque((stamp + by, *rest) for stamp, *rest in self._queue)
 
 
+class SteppedJoints:
+    """What joints that are stepped by the engine share: commands, and a clock that can be set.
+
+    time [ns];  _stepped [ns] that they were stepped to
+    """
+
+    def __init__(self, position: np.ndarray, delay: float, time: int) -> None:
+        self.time = self._stepped = time
+        self.position = np.array(position, float)
+        self._commands = Commands(self.position, delay, time)
+
+    def command(self, position: np.ndarray, velocity: np.ndarray) -> None:
+        """From now (and the delay) on: go on from `position` with `velocity`, both (n,)."""
+        self._commands.give(self.time, position, velocity)
+
+    def shift(self, by: int) -> None:
+        """The clock was set by [ns]."""
+        self.time, self._stepped = self.time + by, self._stepped + by
+        self._commands.shift(by)
+
+
 class Joints(Protocol):
     """Joints that follow commands; time [ns], arrays (n,) [rad or m, per s].
 

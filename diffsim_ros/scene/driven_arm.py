@@ -20,7 +20,7 @@ from diffsim_ros.errors import NotConverged
 from diffsim_ros.fields import REQUIRED, Field, Reader, Section, join
 from diffsim_ros.robots.arm import Arm
 from diffsim_ros.robots.command import NANO
-from diffsim_ros.robots.tracking import Commands
+from diffsim_ros.robots.tracking import SteppedJoints
 from diffsim_ros.robots.tree import GRAVITY, model_of
 from diffsim_ros.scene.model import SceneModel, load_scene
 from diffsim_ros.scene.placing import pose_mapping
@@ -72,13 +72,14 @@ class DrivenArm:
         return self  # nothing in it changes, and the engine's scene cannot be copied
 
 
-class DrivenJoints:
+class DrivenJoints(SteppedJoints):
     """Joints of a DrivenArm, stepped every TICK; between two steps they go on evenly.
 
     time [ns];  position, velocity, efforts  (n,) [rad or m, per s, N m or N]; efforts: the drives'
     """
 
     def __init__(self, arm: DrivenArm, position: np.ndarray, time: int) -> None:
+        super().__init__(position, arm.delay, time)
         self._arm = arm
         engine, names = arm.scene.engine, arm.arm.robot.joint_names
         known = {info.name: i for i, info in enumerate(engine.parameters)}
@@ -86,11 +87,8 @@ class DrivenJoints:
         self._torques = [known[f"{_forward(name)}.{_word(arm, k)}[0]"]
                          for k, name in enumerate(names)]  # fmt: skip
         self._outputs = [f"{n}.{word}" for word in ("coordinate", "rate") for n in names]
-        self.time = self._stepped = time
-        self.position = np.array(position, float)
         self.velocity = np.zeros_like(self.position)
         self._at = self.position, self.velocity
-        self._commands = Commands(self.position, arm.delay, time)
         self._values = np.array(engine.values)
         start = {name: (float(q), 0.0) for name, q in zip(names, self.position, strict=True)}
         self._snapshot = engine.snapshot(self._values, start)
@@ -100,15 +98,6 @@ class DrivenJoints:
         other = copy.copy(self)  # arrays are replaced, never changed, but these
         other._commands, other._values = copy.deepcopy(self._commands), self._values.copy()
         return other
-
-    def command(self, position: np.ndarray, velocity: np.ndarray) -> None:
-        """From now (and the delay) on: go on from `position` with `velocity`, both (n,)."""
-        self._commands.give(self.time, position, velocity)
-
-    def shift(self, by: int) -> None:
-        """The clock was set by [ns]."""
-        self.time, self._stepped = self.time + by, self._stepped + by
-        self._commands.shift(by)
 
     def advance(self, time: int) -> None:
         """Let the joints move until `time` [ns]. Raises NotConverged where the engine fails."""

@@ -35,17 +35,13 @@ void link_jacobian(const TreeBodies& tree, DynamicsWorkspace& work, const double
   std::fill(J, J + 6 * static_cast<std::ptrdiff_t>(n), 0.0);
   for (int i = 0; i <= tree.places[link].body; ++i) place_body(tree, i, q, work);
   const Vector3d at = pose_of(tree, work, link).r;
-  for (int b = tree.places[link].body; b >= 0; b = tree.bodies[b].parent) {
-    const TreeBody& body = tree.bodies[b];
-    for (int k = 0; k < body.count; ++k) {
-      const MotionVector& S = work.coordinates[body.first + k].S;
-      const Vector3d v = S.v + S.w.cross(at);
-      for (int m = 0; m < 3; ++m) {
-        J[m * n + body.velocity_at + k] = S.w[m];
-        J[(m + 3) * n + body.velocity_at + k] = v[m];
-      }
+  visit_motions(tree, work, tree.places[link].body, [&](int column, const MotionVector& S) {
+    const Vector3d v = S.v + S.w.cross(at);
+    for (int m = 0; m < 3; ++m) {
+      J[m * n + column] = S.w[m];
+      J[(m + 3) * n + column] = v[m];
     }
-  }
+  });
 }
 
 Centroidal centroidal(const TreeBodies& tree, DynamicsWorkspace& work, const double* q,

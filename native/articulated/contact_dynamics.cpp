@@ -28,13 +28,9 @@ void contact_dynamics(const TreeBodies& tree, DynamicsWorkspace& work,
     const Vector3d of_centre =
         state.a.v + state.a.w.cross(c) + state.v.w.cross(state.v.v + state.v.w.cross(c));
     out.bias.row(j) = (of_centre + tree.gravity + state.a.w.cross(arm)).transpose();
-    for (int b = place.body; b >= 0; b = tree.bodies[b].parent) {
-      const TreeBody& body = tree.bodies[b];
-      for (int k = 0; k < body.count; ++k) {
-        const MotionVector& S = work.coordinates[body.first + k].S;
-        out.J.block<3, 1>(3 * j, body.velocity_at + k) = S.v + S.w.cross(p);
-      }
-    }
+    visit_motions(tree, work, place.body, [&](int column, const MotionVector& S) {
+      out.J.block<3, 1>(3 * j, column) = S.v + S.w.cross(p);
+    });
   }
   mass_matrix(tree, work, q, out.M.data());
 }

@@ -163,6 +163,18 @@ DIFFSIM_INLINE MotionVector joint_motion(const TreeBody& body, const Coordinate*
   return sum;
 }
 
+/// Calls visit(column of qd, unit motion) for every coordinate that moves body b, after place_body.
+template <class Visit>
+DIFFSIM_INLINE void visit_motions(const TreeBodies& tree, const DynamicsWorkspace& work, int b,
+                                  Visit visit) {
+  for (; b >= 0; b = tree.bodies[b].parent) {
+    const TreeBody& body = tree.bodies[b];
+    for (int k = 0; k < body.count; ++k) {
+      visit(body.velocity_at + k, work.coordinates[body.first + k].S);
+    }
+  }
+}
+
 /// Velocity and acceleration of what carries a body: the world is accelerated against gravity.
 DIFFSIM_INLINE void carried(const TreeBodies& tree, const TreeBody& body,
                             const DynamicsWorkspace& work, MotionVector& v, MotionVector& a) {

@@ -123,12 +123,8 @@ void LeggedModel::place(const double* q, bool slopes, DynamicsWorkspace& work,
     if (!slopes) continue;
     Matrix3X& J = out.clear[k].position_by_q;
     J.setZero(3, n);
-    for (int b = place.body; b >= 0; b = tree.bodies[b].parent) {
-      for (int c = 0; c < tree.bodies[b].count; ++c) {
-        const MotionVector& S = work.coordinates[tree.bodies[b].first + c].S;
-        J.col(tree.bodies[b].velocity_at + c) = S.v + S.w.cross(p);
-      }
-    }
+    visit_motions(tree, work, place.body,
+                  [&](int column, const MotionVector& S) { J.col(column) = S.v + S.w.cross(p); });
   }
   for (std::size_t j = 0; j < effectors_.size(); ++j) {
     LeggedKinematics::Effector& at = out.effectors[j];
@@ -141,16 +137,11 @@ void LeggedModel::place(const double* q, bool slopes, DynamicsWorkspace& work,
     at.reference = R * references_[j];
     if (!slopes) continue;
     for (Matrix3X* J : {&at.position_by_q, &at.axis_by_q, &at.reference_by_q}) J->setZero(3, n);
-    for (int b = place.body; b >= 0; b = tree.bodies[b].parent) {
-      const TreeBody& body = tree.bodies[b];
-      for (int k = 0; k < body.count; ++k) {
-        const MotionVector& S = work.coordinates[body.first + k].S;
-        const int c = body.velocity_at + k;
-        at.position_by_q.col(c) = S.v + S.w.cross(p);
-        at.axis_by_q.col(c) = S.w.cross(at.axis);
-        at.reference_by_q.col(c) = S.w.cross(at.reference);
-      }
-    }
+    visit_motions(tree, work, place.body, [&](int column, const MotionVector& S) {
+      at.position_by_q.col(column) = S.v + S.w.cross(p);
+      at.axis_by_q.col(column) = S.w.cross(at.axis);
+      at.reference_by_q.col(column) = S.w.cross(at.reference);
+    });
   }
 }
 

@@ -30,7 +30,7 @@ RigidSpin rigid_spin(const Matrix3d& I0, const Matrix3d& first, const Matrix3d& 
                      bool slopes);
 
 /// Mean rates of q's tangent from one sample to the next [rad/s, m/s]; those of the base's place
-/// are 0. turned: of the second sample's base.
+/// are 0. R: of both bases, the second turned already.
 VectorXd mean_rates(const VectorXd& first, const VectorXd& second, const Matrix3d& R_first,
                     const Matrix3d& R_second, double h);
 

@@ -40,7 +40,7 @@ class Begin:
             got = f"joints {', '.join(motion.joints)}; feet {', '.join(motion.end_effectors)}"
             raise InputError(place, "begin.motion", got, "a motion of the plan's robot")
         if not motion.holds:
-            broken = ", ".join(one.name for one in motion.constraints if not one.holds)
+            broken = ", ".join(one.name for one in motion.broken)
             raise InputError(place, "begin.motion", broken, "a motion that violates no constraint")
         if not 0 <= self.sample <= last:
             raise InputError(place, "begin.sample", self.sample, f"a sample of it, 0 to {last}")

@@ -105,16 +105,12 @@ class _Paths:
 
     def forces(self, shares: np.ndarray) -> np.ndarray:
         """(N, m, 3) [N]: a sample's act half a step before and after it, at the swap both half."""
-        f, T = self.motion.forces, self.motion.samples
-        out = np.zeros((len(shares), *f.shape[1:]))
-        for shift in (-1e-9, 1e-9):
-            near = np.floor(shares + 0.5 + shift).astype(int)
-            if self.motion.periodic:
-                turned = [moved_by_periods(f, self.motion.travel, k, place=False) for k in (0, 1)]
-                out += 0.5 * np.concatenate(turned)[near]
-            else:
-                out += 0.5 * f[np.clip(near, 0, T - 1)]
-        return out
+        f = self.motion.forces
+        if self.motion.periodic:
+            f = np.concatenate([f, moved_by_periods(f, self.motion.travel, 1, place=False)])
+        near = [np.floor(shares + 0.5 + shift).astype(int) for shift in (-1e-9, 1e-9)]
+        before, after = (f[np.clip(one, 0, len(f) - 1)] for one in near)
+        return 0.5 * (before + after)
 
     def _standing(self, j: int, u: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
         out, count = otherwise.copy(), len(self.points)

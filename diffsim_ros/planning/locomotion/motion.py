@@ -120,7 +120,13 @@ class LocomotionMotion:
     @property
     def holds(self) -> bool:
         """Whether all constraints hold."""
-        return all(one.holds for one in self.constraints)
+        return not self.broken
+
+    @property
+    def broken(self) -> list[Violation]:
+        """Constraints that do not hold, the worst by its tolerance first."""
+        broken = [one for one in self.constraints if not one.holds]
+        return sorted(broken, key=lambda one: -one.worst / max(one.tolerance, 1e-12))
 
     @property
     def status(self) -> str:
@@ -154,9 +160,8 @@ class LocomotionMotion:
 
         Raises InputError where a constraint is violated: such a motion must not be sent.
         """
-        broken = [one for one in self.constraints if not one.holds]
-        if broken:
-            got = "; ".join(f"{v.name} {v.worst:.3g} {v.unit} ({v.where})" for v in broken)
+        if self.broken:
+            got = "; ".join(f"{v.name} {v.worst:.3g} {v.unit} ({v.where})" for v in self.broken)
             raise InputError(f"motion {self.name}", "constraints", got, "all within tolerances")
         spline = self.joint_splines()
         duration = self.duration * (periods if self.periodic else 1)

@@ -23,7 +23,7 @@ from diffsim_ros import _engine
 from diffsim_ros.errors import InputError, NotConverged
 from diffsim_ros.robots.command import NANO, nanoseconds
 from diffsim_ros.robots.robot import Robot
-from diffsim_ros.robots.tracking import Commands
+from diffsim_ros.robots.tracking import SteppedJoints
 from diffsim_ros.robots.urdf import load_robot
 from diffsim_ros.rotation import quat_from_matrix
 from diffsim_ros.scene.model import SceneModel, load_scene
@@ -101,7 +101,7 @@ class LeggedSimulation:
         return self  # nothing in it changes, and the engine's scene cannot be copied
 
 
-class LeggedJoints:
+class LeggedJoints(SteppedJoints):
     """Joints of a LeggedSimulation's legs, stepped by one call of the engine every `steps` steps.
 
     time [ns];  position, velocity, efforts  (n,) of the legs [rad, rad/s, N m]
@@ -113,6 +113,7 @@ class LeggedJoints:
     """
 
     def __init__(self, twin: LeggedSimulation, position: np.ndarray, time: int) -> None:
+        super().__init__(position, twin.delay, time)
         self._twin, robot = twin, twin.robot
         engine = twin.scene.engine
         known = {info.name: i for i, info in enumerate(engine.parameters)}
@@ -126,12 +127,9 @@ class LeggedJoints:
         self._outputs += [f"{_contact(effector)}.normal_force" for effector in robot.end_effectors]
         gains = [*[twin.gain * twin.damping] * len(legs), *twin.wheel_gains().values()]
         self._damping = np.array(gains)
-        self.time = self._stepped = time
         self._period = nanoseconds(twin.step * twin.steps)
-        self.position = np.array(position, float)
         self.velocity, self.efforts = 0 * self.position, 0 * self.position
         self.wheel_commands, self.push = np.zeros(len(wheels)), np.zeros(3)
-        self._commands = Commands(self.position, twin.delay, time)
         self._values = np.array(engine.values)
         start = dict.fromkeys(wheels, (0.0, 0.0))
         start |= {name: (float(q), 0.0) for name, q in zip(legs, self.position, strict=True)}
@@ -140,15 +138,6 @@ class LeggedJoints:
         self._centre = robot.robot.base_inertial.centre
         rows = engine.outputs_at(self._snapshot, self._values, self._outputs)
         self._read(np.asarray(rows), None)
-
-    def command(self, position: np.ndarray, velocity: np.ndarray) -> None:
-        """From now (and the delay) on: go on from `position` with `velocity`, both (n,)."""
-        self._commands.give(self.time, position, velocity)
-
-    def shift(self, by: int) -> None:
-        """The clock was set by [ns]."""
-        self.time, self._stepped = self.time + by, self._stepped + by
-        self._commands.shift(by)
 
     def advance(self, time: int) -> None:
         """Let the robot move until `time` [ns]. Raises NotConverged where the engine fails."""

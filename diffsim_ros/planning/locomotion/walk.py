@@ -167,11 +167,10 @@ class PlannedWalk:
 
 
 def broken_of(motion: LocomotionMotion) -> str:
-    """Every constraint that is violated, in words; "" where all hold."""
+    """Every constraint that is violated, in words, the worst first; "" where all hold."""
     return "; ".join(
         f"{v.name} {v.worst:.3g} {v.unit} at {v.where} (at most {v.tolerance:.3g})"
-        for v in motion.constraints
-        if not v.holds
+        for v in motion.broken
     )
 
 

@@ -14,24 +14,20 @@ from diffsim_ros.errors import InputError
 from diffsim_ros.planning.locomotion import (
     Begin,
     FootfallPattern,
-    LocomotionConfig,
     LocomotionGoals,
     LocomotionMotion,
     generate,
     load_legged_robot,
     load_locomotion,
-    named_gait,
 )
+from tests.planning.locomotion.plans import ROBOTS, config
 
 ROOT = Path(__file__).resolve().parents[3]
-ROBOTS = ROOT / "config" / "locomotion" / "robots"
 SAMPLES = 12
 
 
 def trotting(name, **goals):
-    robot = load_legged_robot(ROBOTS / f"{name}.yaml")
-    pattern = named_gait(robot, "trot", SAMPLES)
-    return LocomotionConfig("test", name, robot, pattern, 0.5, 0.02, goals=LocomotionGoals(**goals))
+    return config(name, "trot", SAMPLES, 0.5, **goals)
 
 
 @pytest.fixture(scope="module")

@@ -13,29 +13,18 @@ from diffsim_ros import _engine
 from diffsim_ros.cli import main
 from diffsim_ros.errors import InputError
 from diffsim_ros.planning.locomotion import (
-    LocomotionConfig,
-    LocomotionGoals,
     LocomotionMotion,
     generate,
     load_legged_robot,
     load_locomotion,
-    named_gait,
 )
 from diffsim_ros.planning.locomotion.generator import rank
 from diffsim_ros.planning.locomotion.motion import base_poses, moved_by_periods
 from diffsim_ros.rotation import quat_from_matrix, quat_log
+from tests.planning.locomotion.plans import ROBOTS, config
 
 ROOT = Path(__file__).resolve().parents[3]
-ROBOTS = ROOT / "config" / "locomotion" / "robots"
 PLANS = ROOT / "config" / "planning"
-
-
-def config(robot, gait="roll", samples=12, duration=1.0, *, periodic=True, **goals):
-    legged = load_legged_robot(ROBOTS / f"{robot}.yaml")
-    footfall = named_gait(legged, gait, samples, periodic=periodic)
-    return LocomotionConfig(
-        "test", robot, legged, footfall, duration, 0.02, goals=LocomotionGoals(**goals)
-    )
 
 
 @pytest.fixture(scope="module")

@@ -101,8 +101,8 @@ class MotionLibrary:
     def add(self, name: str, motion: LocomotionMotion) -> None:
         """Another motion; InputError where it is another robot's or breaks a constraint."""
         if not motion.holds:
-            broken = next(one for one in motion.constraints if not one.holds)
-            got = f"{broken.name} {broken.worst:.3g} {broken.unit} ({broken.where})"
+            worst = motion.broken[0]
+            got = f"{worst.name} {worst.worst:.3g} {worst.unit} ({worst.where})"
             raise InputError(f"motion {name}", "constraints", got, "all within tolerances")
         factor = max(1, round(motion.step / FINE))
         self.motions[name] = densified(self.robot, motion, factor, balls=self.balls)
