@@ -1,10 +1,12 @@
 """A legged robot's twin, planner and driver for tests, and clients of them."""
 
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
 from diffsim_interfaces.action import ExecuteLocomotion, PlanLocomotion
 from diffsim_interfaces.msg import Stance
+from rclpy.parameter import Parameter
 from std_srvs.srv import Trigger
 
 from diffsim_ros.nodes.common import STREAM, share_folder
@@ -39,9 +41,19 @@ class Walker:
         watching = self.driver.supervision
         self.ros.until(lambda: watching.states.last and watching.tilt_age < 0.2, "its state")
 
+    @contextmanager
+    def slowed(self):
+        """The twin's time passes slowly: a machine that is busy plans before a walk is over."""
+        self.twin.set_parameters([Parameter("rate_factor", value=0.1)])
+        try:
+            yield
+        finally:
+            self.twin.set_parameters([Parameter("rate_factor", value=1.0)])
+
     def planned(self, **goal):
         """The planner's answer, of a robot that stands or walks."""
-        return self.ros.act(self.plans, PlanLocomotion.Goal(**goal))[1]
+        with self.slowed():
+            return self.ros.act(self.plans, PlanLocomotion.Goal(**goal))[1]
 
     def plan(self, **goal):
         """A plan that holds."""
