@@ -37,9 +37,17 @@ class Walker:
         self.known()
 
     def known(self):
-        """Wait until the driver knows where the robot is."""
-        watching = self.driver.supervision
-        self.ros.until(lambda: watching.states.last and watching.tilt_age < 0.2, "its state")
+        """Wait until the driver knows where the robot is: a reset moves it as no joint can."""
+        watching, there = self.driver.supervision, self.twin.joints
+
+        def seen() -> bool:
+            last = watching.states.last
+            if last is None or not watching.states.is_fresh(watching.now):
+                return False
+            near = np.allclose(last.position, there.position, atol=0.01)
+            return near and watching.tilt_age < 0.2
+
+        self.ros.until(seen, "its state")
 
     @contextmanager
     def slowed(self):
