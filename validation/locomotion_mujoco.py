@@ -7,6 +7,7 @@ pd            PD motors that are told the plan's angles and speeds, as in the th
 with_efforts  the same, told ahead by the efforts of inverse dynamics under the plan's forces over
               the motor's stiffness, so that legs do not sag
 slippery      the latter on a ground of friction 0.6, less than the plan's 0.7
+VARIED        plans of other settings than those that terms and weights were looked at with
 
 speed_error   mean speed of the centre of mass along the plan's direction, over the plan's, less 1,
               after the first period; turn_error: the same of the body's turn
@@ -101,6 +102,20 @@ ROWS = (
     Row("brainbot swizzle", "brainbot", "roll", 2.0, 0.2),
     Row("dinobot skating", "dinobot", "trot", 2.0, 0.8, swing=0.04),
 )
+
+
+def slower(row: Row) -> Row:
+    """Longer periods and shorter travel, more samples."""
+    travel = None if row.travel is None else 0.8 * row.travel
+    return replace(row, duration=1.2 * row.duration, travel=travel, samples=row.samples * 5 // 4)
+
+
+def quicker(row: Row) -> Row:
+    """Shorter periods, smaller turns and higher swings."""
+    return replace(row, duration=0.9 * row.duration, turn=0.7 * row.turn, swing=1.4 * row.swing)
+
+
+VARIED = {"slower": slower, "quicker": quicker}
 
 
 def planned(row: Row) -> tuple[LocomotionConfig, LocomotionMotion]:
@@ -260,6 +275,20 @@ def fastest(names: Iterable[str] = tuple(FASTEST), rounds: int = 6) -> dict[str,
     return out
 
 
+def varied(rows: Iterable[Row] = ROWS) -> dict[str, dict]:
+    """Errors with efforts of VARIED rows, and how many are within the bar and upright."""
+    found: dict[str, dict] = {}
+    for name, change in VARIED.items():
+        errors, within = {}, 0
+        for row in map(change, rows):
+            config, motion = planned(row)
+            _, seen = tracked(config.robot, motion, COLUMNS["with_efforts"][0])
+            errors[row.name] = round(_error(seen), 4)
+            within += motion.status == "reached" and seen["upright"] and _error(seen) <= BAR
+        found[name] = {"within_bar": within, "errors": errors}
+    return found
+
+
 def study(fraction: float = 1.0) -> dict:
     """The whole study; a part of it for tests."""
     rows = ROWS[: share(len(ROWS), fraction)]
@@ -284,6 +313,7 @@ def study(fraction: float = 1.0) -> dict:
         for column in COLUMNS
     }
     if fraction >= 1:
+        figures["varied"] = varied()
         figures["swizzles"] = swizzles()
         figures["fastest"] = fastest()
         missed += _disordered(figures["swizzles"], figures["fastest"])

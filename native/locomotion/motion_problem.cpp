@@ -36,6 +36,7 @@ MotionTerms make_terms(const LeggedModel& model, const MotionTask& task) {
   } else {
     add_regularizers(model, terms);
     add_swing(model, terms);
+    add_wheel_path(model, terms);
   }
   return terms;
 }

@@ -70,6 +70,7 @@ void add_ends(const LeggedModel& model, const MotionTask& task, MotionTerms& ter
 void add_goals(const LeggedModel& model, const MotionTask& task, MotionTerms& terms);
 void add_regularizers(const LeggedModel& model, MotionTerms& terms);
 void add_swing(const LeggedModel& model, MotionTerms& terms);
+void add_wheel_path(const LeggedModel& model, MotionTerms& terms);
 void add_tracking(const LeggedModel& model, const MotionTask& task, MotionTerms& terms);
 
 }  // namespace diffsim

@@ -42,6 +42,14 @@ def test_a_swizzle_rolls_at_its_speed_on_wheels_that_turn_freely():
     assert abs(found["speed_error"]) <= study.BAR
 
 
+def test_a_swizzle_does_not_steer_to_and_fro_between_samples():
+    """A plan did, where rolling alone was looked at, and MuJoCo's robot stood still."""
+    config, motion = study.planned(study.slower(ROWS["brainbot swizzle"]))
+    _, found = study.tracked(config.robot, motion, EFFORTS, periods=2)
+    assert found["upright"]
+    assert abs(found["speed_error"]) <= study.BAR
+
+
 def test_wheels_of_a_robot_that_drives_turn_as_fast_as_it_does():
     config = ROWS["agilebot drive"].config()
     motion = generate(config)

@@ -1,5 +1,6 @@
 // How end effectors move on and above the ground [G (2.8)-(2.10)].
 #include "../motion_term.hpp"
+#include "../wheel_velocity.hpp"
 
 namespace diffsim {
 namespace {
@@ -27,24 +28,10 @@ class Rolling : public MotionTerm {
 
  private:
   void add_end(const Evaluation& at, Seen seen, int j, int sign, MotionRows& r) const {
-    const int i = seen.i;
-    const MotionSample& sample = at.plan().samples[i];
-    const Vector3d e = at.point(sample.e[j], seen);
+    const Vector3d e = at.point(at.plan().samples[seen.i].e[j], seen);
     r.value.head<3>() += sign / scale * e;
-    at.by_point(r, at.layout.e(i, j), seen, Matrix3d(sign / scale * Matrix3d::Identity()), e);
-    if (!at.model.effectors()[j].is_wheel()) return;
-    const WheelFrame& wheel = at.wheel(i, j);
-    const double half = -0.5 * at.task.step * at.model.effectors()[j].radius / scale;
-    const Vector3d t = at.direction(wheel.t, seen);
-    r.value.head<3>() += half * sample.spin[j] * t;
-    if (!r.slopes()) return;
-    r.by(at.layout.spin(i, j), (half * t).eval());
-    const double by_t = half * sample.spin[j];
-    r.by(at.layout.yaw(i, j), (by_t * at.direction(wheel.t_by_yaw, seen)).eval());
-    if (seen.turn) at.by_turn(r, Matrix3d(by_t * Matrix3d::Identity()), t);
-    if (at.ground(i, j).flat) return;
-    const Matrix3d by_e = by_t * wheel.t_by_e;
-    r.by(at.layout.e(i, j), seen.turn ? Matrix3d(at.turned() * by_e) : by_e);
+    at.by_point(r, at.layout.e(seen.i, j), seen, Matrix3d(sign / scale * Matrix3d::Identity()), e);
+    add_wheel_velocity<3>(at, seen, j, -0.5 * at.task.step / scale, r);
   }
 };
 

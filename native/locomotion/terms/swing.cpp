@@ -1,6 +1,7 @@
 // End effectors in the air, between the ends of their contacts half a step after the last sample on
 // the ground and half a step before the next one: forces act as long.
 #include "../motion_term.hpp"
+#include "../wheel_velocity.hpp"
 
 namespace diffsim {
 namespace {
@@ -65,21 +66,7 @@ class Swing : public MotionTerm {
 
   // factor times the way that a wheel rolls in a step.
   static void add_rolling(const Evaluation& at, Seen seen, int j, double factor, MotionRows& r) {
-    if (!at.model.effectors()[j].is_wheel()) return;
-    const WheelFrame& wheel = at.wheel(seen.i, j);
-    const double by_t = per(at, factor) * at.task.step * at.model.effectors()[j].radius;
-    const double spin = at.plan().samples[seen.i].spin[j];
-    const Vector3d t = at.direction(wheel.t, seen);
-    r.value.head<2>() += by_t * spin * t.head<2>();
-    if (!r.slopes()) return;
-    r.by(at.layout.spin(seen.i, j), (by_t * t.head<2>()).eval());
-    r.by(at.layout.yaw(seen.i, j),
-         (by_t * spin * at.direction(wheel.t_by_yaw, seen).head<2>()).eval());
-    const Matrix23 J = by_t * spin * Matrix23::Identity();
-    if (seen.turn) at.by_turn(r, J, t);
-    if (at.ground(seen.i, j).flat) return;
-    const Matrix3d t_by_e = seen.turn ? Matrix3d(at.turned() * wheel.t_by_e) : wheel.t_by_e;
-    r.by(at.layout.e(seen.i, j), (J * t_by_e).eval());
+    add_wheel_velocity<2>(at, seen, j, per(at, factor) * at.task.step, r);
   }
 };
 

@@ -14,7 +14,7 @@ TERMS = (
     "newton euler airborne pushes friction passive_wheel rolling height apart clearance "
     "centre_of_mass orientation wheel_axis contact_point welded_wheel joint_range joint_speed "
     "wheel_speed rest begin travel turn body_height places ceiling smooth posture even_forces "
-    "steady_forces swing"
+    "steady_forces swing wheel_path"
 ).split()
 
 
@@ -113,7 +113,7 @@ def test_terms_that_follow_a_reference_against_differences(kind):
     plan = random_plan(of, rng)
     seen = {row["name"]: row["value"] for row in of.report(plan)}
     assert all(seen[name] > 0 for name in TRACKING)
-    assert not {"smooth", "posture", "even_forces", "steady_forces"} & set(seen)
+    assert not {"smooth", "posture", "even_forces", "steady_forces", "wheel_path"} & set(seen)
     for name in seen:
         of.select(63, [name])
         assert deviation(of, plan, rng) < 2e-6, name
