@@ -145,9 +145,9 @@ def figures_of(robot: LeggedRobot, motion: LocomotionMotion, seen: Simulated) ->
 
     def speed(com: np.ndarray, of: np.ndarray) -> float:
         """Along the plan's horizontal direction: paths of turning robots are curved."""
-        steps, ways = np.diff(com[one::EVERY, :2], axis=0), np.diff(of[one::EVERY, :2], axis=0)
-        ways /= np.maximum(np.linalg.norm(ways, axis=1, keepdims=True), 1e-12)
-        return float((steps * ways).sum() / time)
+        steps, along = np.diff(com[one::EVERY, :2], axis=0), np.diff(of[one::EVERY, :2], axis=0)
+        along /= np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-12)
+        return float((steps * along).sum() / time)
 
     def turned(base: np.ndarray) -> float:
         x, y, z, w = base[:, 3:].T
@@ -187,8 +187,8 @@ def scuffing(robot: LeggedRobot, motion: LocomotionMotion, seen: Simulated) -> f
     return float((seen.loads[: len(times)] * air).sum(axis=1).mean() / (robot.mass * 9.81))
 
 
-def _unit(way: np.ndarray) -> np.ndarray:
-    return way / np.linalg.norm(way)
+def _unit(shift: np.ndarray) -> np.ndarray:
+    return shift / np.linalg.norm(shift)
 
 
 def _tilt(base: np.ndarray) -> np.ndarray:

@@ -123,9 +123,9 @@ def _leg_parts(leg: Leg) -> list[BuiltLink]:
         name = f"{leg.name}_{joint.name}"
         last = k + 1 == len(leg.joints)
         ends = [end.at for end in leg.end_effectors] or [np.zeros(3)]
-        way = np.mean(ends, axis=0) if last else leg.joints[k + 1].at
-        way = way if joint.tip is None else joint.tip
-        inertial, solid = _link(joint, way)
+        offset = np.mean(ends, axis=0) if last else leg.joints[k + 1].at
+        offset = offset if joint.tip is None else joint.tip
+        inertial, solid = _link(joint, offset)
         if not last:
             inertial = inertial.plus(_motor(leg.joints[k + 1]))
         parts.append(BuiltLink(f"{name}_link", parent, joint.at, inertial, (solid,), joint, name))
@@ -147,15 +147,15 @@ def _motor(joint: LegJoint) -> Inertial:
     return Inertial(joint.motor_mass, joint.at, moment * np.eye(3))
 
 
-def _link(joint: LegJoint, way: np.ndarray) -> tuple[Inertial, LinkShape]:
-    """A link from its joint to where it carries the next one, way (3,) [m]."""
-    length, thick = math.sqrt(float(way @ way)), joint.thickness
+def _link(joint: LegJoint, offset: np.ndarray) -> tuple[Inertial, LinkShape]:
+    """A link from its joint to where it carries the next one, offset (3,) [m]."""
+    length, thick = math.sqrt(float(offset @ offset)), joint.thickness
     size = (thick, thick, length + thick)
     mass = joint.density * math.prod(size) if joint.mass is None else joint.mass
-    axis = way / length if length > 0.0 else UP
+    axis = offset / length if length > 0.0 else UP
     across = mass / 12.0 * (size[1] ** 2 + size[2] ** 2)
     inertia = _about(axis, across, mass / 12.0 * 2.0 * thick**2)
-    return Inertial(mass, way / 2.0, inertia), LinkShape("box", size, way / 2.0, axis)
+    return Inertial(mass, offset / 2.0, inertia), LinkShape("box", size, offset / 2.0, axis)
 
 
 def _end_solid(end: LegEnd) -> tuple[Inertial, LinkShape]:

@@ -152,19 +152,19 @@ class MotionDesign:
         iterations: int = 20, progress: Callable[[int, float], None] | None = None,
     ) -> list[DesignStep]:  # fmt: skip
         """Automatic design [G 2.5.5]: steps down the objective, each parameter by at most `most` in
-        the first; the designs on the way, first to last."""
-        way, length = [step], most
+        the first; all designs, first to last."""
+        designs, length = [step], most
         value, slope = self.gradient(step, terms)
         for iteration in range(iterations):
             size = np.abs(slope).max()
             if size == 0.0 or length < 1e-5:
                 break
-            values = way[-1].values - length * slope / size
-            tried = self.solve(values, way[-1].plan, sharp=bool(terms))
+            values = designs[-1].values - length * slope / size
+            tried = self.solve(values, designs[-1].plan, sharp=bool(terms))
             found, next_slope = self.gradient(tried, terms)
             if found < value:
                 gain = (value - found) / max(abs(value), 1e-12)
-                way.append(tried)
+                designs.append(tried)
                 value, slope, length = found, next_slope, 1.5 * length
                 if progress is not None:
                     progress(iteration, value)
@@ -172,7 +172,7 @@ class MotionDesign:
                     break
             else:
                 length *= 0.3
-        return way
+        return designs
 
     def _options(self) -> Any:
         options = _engine.MotionSolverOptions()

@@ -50,7 +50,7 @@ class Swing : public MotionTerm {
     return factor * std::pow(kStep / at.task.step, 1.5) / at.model.height();
   }
 
-  // factor times the way from one sample to the next, or from and to the ends of contacts.
+  // factor times the displacement from one sample to the next, or from and to the ends of contacts.
   static void add_rate(const Evaluation& at, Seen from, Seen to, int j, bool lifted, bool lands,
                        double factor, MotionRows& r) {
     for (const int k : {0, 1}) {
@@ -64,7 +64,7 @@ class Swing : public MotionTerm {
     if (lands) add_rolling(at, to, j, -0.5 * factor, r);
   }
 
-  // factor times the way that a wheel rolls in a step.
+  // factor times the displacement of a wheel that rolls for a step.
   static void add_rolling(const Evaluation& at, Seen seen, int j, double factor, MotionRows& r) {
     add_wheel_velocity<2>(at, seen, j, per(at, factor) * at.task.step, r);
   }

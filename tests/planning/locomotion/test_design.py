@@ -88,12 +88,12 @@ def test_the_car_with_tilted_front_wheels_is_mended():
     plan = config("car_tilted", "roll", 6, 1.0, 0.2)
     design = MotionDesign(plan, ("front.wheel.z",))
     first = design.begin(sharp=False)
-    way = design.optimise(first)
+    designs = design.optimise(first)
     radius = plan.robot.end_effectors[0].radius
-    lower = first.values[0] - way[-1].values[0]
+    lower = first.values[0] - designs[-1].values[0]
     assert lower == pytest.approx(radius * (1 - np.cos(np.pi / 4)), abs=2e-4)
-    assert way[-1].energy < 1e-2 * first.energy
-    mended = generate(replace(plan, robot=design.robot(way[-1].values)))
+    assert designs[-1].energy < 1e-2 * first.energy
+    mended = generate(replace(plan, robot=design.robot(designs[-1].values)))
     assert mended.status == "reached", mended.constraints
 
 
