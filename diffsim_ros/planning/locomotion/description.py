@@ -33,7 +33,7 @@ class LegJoint:
     lower, upper, speed, effort  limits [rad], [rad/s], [N m]
     motor_mass, motor_size  of the motor [kg], a cube of this edge [m], carried by the parent
     mass         of the link [kg]; None: of density [kg/m^3] and thickness [m]
-    thickness    of the link [m], a box with a square section that is as much longer than the distance
+    thickness    of the link [m], a box with a square section, as much longer than the distance
     tip          (3,) [m] where the link ends in its frame; None: at the next joint, or amid the end
                  effectors
     """
