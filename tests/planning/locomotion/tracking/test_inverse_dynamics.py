@@ -88,3 +88,25 @@ def test_wheels_are_refused_by_name():
     robot = load_legged_robot(ROBOTS / "agilebot.yaml")
     with pytest.raises(InputError, match=r"end effector .*actuated"):
         InverseDynamics(robot)
+
+
+def test_a_foot_that_is_a_ball_touches_at_its_lowest_point_and_rolls():
+    robot = load_legged_robot(ROBOTS / "solo12.yaml")
+    names = [effector.name for effector in robot.end_effectors]
+    radius, k = 0.016, 1
+    ball, sole = InverseDynamics(robot, balls={names[k]: radius}), InverseDynamics(robot)
+    q = robot.settled_state()
+    at_rest = np.zeros(len(q) - 1)
+    upright = ball.dynamics(q, at_rest)["point"][k]
+    np.testing.assert_allclose(upright, sole.dynamics(q, at_rest)["point"][k], atol=1e-12)
+
+    omega, up = np.array([0.0, 2.0, 0.0]), np.array([0.0, 0.0, radius])
+    rolls = at_rest.copy()  # the whole robot about the ball, whose centre goes by omega x up
+    rolls[:3] = np.cross(omega, up - (upright + up - q[:3]))
+    rolls[3:6] = omega
+    np.testing.assert_allclose(ball.dynamics(q, rolls)["velocity"][k], 0.0, atol=1e-12)
+
+    tilt = 0.3
+    q[3:7] = [0.0, np.sin(tilt / 2), 0.0, np.cos(tilt / 2)]
+    heights = [own.dynamics(q, at_rest)["point"][k, 2] for own in (ball, sole)]
+    assert heights[1] - heights[0] == pytest.approx(radius * (1 - np.cos(tilt)), abs=1e-12)
