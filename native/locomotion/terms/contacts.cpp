@@ -31,7 +31,8 @@ class Rolling : public MotionTerm {
     const Vector3d e = at.point(at.plan().samples[seen.i].e[j], seen);
     r.value.head<3>() += sign / scale * e;
     at.by_point(r, at.layout.e(seen.i, j), seen, Matrix3d(sign / scale * Matrix3d::Identity()), e);
-    add_wheel_velocity<3>(at, seen, j, -0.5 * at.task.step / scale, r);
+    const double half = -0.5 * at.task.step / scale;
+    add_wheel_velocity<3>(at, seen, j, half * Matrix3d::Identity(), r);
   }
 };
 

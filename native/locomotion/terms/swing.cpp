@@ -66,7 +66,7 @@ class Swing : public MotionTerm {
 
   // factor times the displacement of a wheel that rolls for a step.
   static void add_rolling(const Evaluation& at, Seen seen, int j, double factor, MotionRows& r) {
-    add_wheel_velocity<2>(at, seen, j, per(at, factor) * at.task.step, r);
+    add_wheel_velocity<2>(at, seen, j, per(at, factor) * at.task.step * Matrix23::Identity(), r);
   }
 };
 

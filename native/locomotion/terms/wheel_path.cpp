@@ -6,10 +6,14 @@ namespace diffsim {
 namespace {
 
 using Seen = Evaluation::Seen;
+using Matrix13 = Eigen::Matrix<double, 1, 3>;
+using Matrix23 = Eigen::Matrix<double, 2, 3>;
 
 // By how much the paths that the trapezoidal rule and Simpson's give over two steps differ,
 // h/6 (u- - 2 u + u+).  Rolling takes the former, which does not see a wheel that is steered to and
-// fro from one sample to the next: it would drive a robot that pushes it sideways, for nothing.
+// fro from one sample to the next, or turns so: it would drive a robot that pushes it sideways, for
+// nothing.  Of wheels with a motor this is looked at across their direction: along it they may
+// start and stop.
 class WheelPath : public MotionTerm {
  public:
   explicit WheelPath(const LeggedModel& model)
@@ -24,15 +28,35 @@ class WheelPath : public MotionTerm {
         if (!at.touches(seen[0].i, j) || !at.touches(seen[1].i, j) || !at.touches(seen[2].i, j)) {
           continue;
         }
-        MotionRows& r = rows.begin(2, seen[1].i, j);
-        for (int k = 0; k < 3; ++k) add_wheel_velocity<2>(at, seen[k], j, k == 1 ? -2 * by : by, r);
+        if (at.model.effectors()[j].kind != EndEffectorKind::actuated) {
+          MotionRows& r = rows.begin(2, seen[1].i, j);
+          for (int k = 0; k < 3; ++k) {
+            const double factor = k == 1 ? -2 * by : by;
+            add_wheel_velocity<2>(at, seen[k], j, factor * Matrix23::Identity(), r);
+          }
+        } else {
+          across(at, seen, j, by, rows.begin(1, seen[1].i, j));
+        }
         rows.equal();
       }
     }
   }
 
  private:
-  static constexpr double kWeight = 300;
+  static constexpr double kWeight = 100;
+
+  // by (z x t) (u- + u+): u itself is along t.
+  static void across(const Evaluation& at, const Seen (&seen)[3], int j, double by, MotionRows& r) {
+    const Vector3d t = at.direction(at.wheel(seen[1].i, j).t, seen[1]);
+    const Matrix13 side = by * Vector3d::UnitZ().cross(t).transpose();
+    Vector3d sum = Vector3d::Zero();
+    for (const int k : {0, 2}) {
+      add_wheel_velocity<1>(at, seen[k], j, side, r);
+      sum += at.model.effectors()[j].radius * at.plan().samples[seen[k].i].spin[j] *
+             at.direction(at.wheel(seen[k].i, j).t, seen[k]);
+    }
+    by_wheel_direction<1>(at, seen[1], j, by * sum.cross(Vector3d::UnitZ()).transpose(), r);
+  }
 };
 
 }  // namespace
