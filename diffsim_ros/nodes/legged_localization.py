@@ -117,14 +117,27 @@ class Localization:
         stamp, here = self.measured()
         if start.begin is None:
             return here
+        frames, placed, time = self._seen(start, stamp)
+        return composed(frames.at(time), placed.at(start.since))
+
+    def pose_to(self, place: np.ndarray, start: WalkStart, span: float) -> np.ndarray:
+        """A place (3,) in the body's axes where a walk begins, whose plan's frame drifts on for a
+        time [s]; InputError: nobody knows where it is."""
+        stamp, here = self.measured()
+        if start.begin is None:
+            return relative(here, place)
+        frames, placed, time = self._seen(start, stamp)
+        return frames.pose_to(place, placed, start.since, time, span)
+
+    def _seen(self, start: WalkStart, stamp: int) -> tuple[FrameTrack, PlacedWalk, float]:
+        """What was seen of the chain of a walk, the walk before it, and its time of begin [s]."""
         placed, stance = self.known(start.plan), self.present()
-        frame = None
         if placed is not None and stance is not None and self._frames is not None:
             _, own = self._running(stance)
-            frame = self._frames.at(stamp / NANO + start.since - own)
-        if frame is None or placed is None:
-            raise InputError("odometry", "poses of the walk that runs", "none", "a few")
-        return composed(frame, placed.at(start.since))
+            time = stamp / NANO + start.since - own
+            if self._frames.chain == placed.chain and self._frames.at(time) is not None:
+                return self._frames, placed, time
+        raise InputError("odometry", "poses of the walk that runs", "none", "a few")
 
     def known(self, name: str) -> PlacedWalk | None:
         """A walk by its name, unless it is long ago."""

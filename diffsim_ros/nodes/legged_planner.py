@@ -53,7 +53,7 @@ from diffsim_ros.planning.locomotion import (
     way_to,
     way_to_pose,
 )
-from diffsim_ros.planning.locomotion.odometry import Correction, PlacedWalk
+from diffsim_ros.planning.locomotion.odometry import DRIFTING, Correction, PlacedWalk
 from diffsim_ros.planning.locomotion.planar import composed, planar, relative
 from diffsim_ros.planning.locomotion.walk import arc, broken_of
 from diffsim_ros.viz.legged_markers import walk_markers
@@ -428,10 +428,14 @@ class LeggedPlanner(JobNode):
         if same and self.place is not None and placed is not None and start.begin is not None:
             left = sum(k > start.begin.sample for k in placed.walk.boundaries())
             more = arc(twist, (way.periods - left) * gait.period)
-            pose = relative(here, composed(self.place, more))
+            place = composed(self.place, more)
+            drifting = min(way.periods, DRIFTING) * gait.period
             least, longest = way.periods, way.periods * gait.period
-            way = way_to_pose(self.robot, gait, pose, begin=start.begin, least=least,
-                              longest=longest)  # fmt: skip
+            way = way_to_pose(
+                self.robot, gait, self.where.pose_to(place, start, drifting), begin=start.begin,
+                least=least, longest=longest,
+            )  # fmt: skip
+            pose = relative(here, place)
             need = max(math.hypot(*pose[:2]) / gait.speed, abs(pose[2]) / gait.turn_rate)
             pose = pose * min(1.0, longest / max(need, 1e-9))  # what is farther is not made up for
         self.place = composed(here, pose)

@@ -6,7 +6,7 @@ import pytest
 rclpy = pytest.importorskip("rclpy")
 
 from diffsim_interfaces.action import PlanLocomotion  # noqa: E402
-from geometry_msgs.msg import PoseStamped, Twist  # noqa: E402
+from geometry_msgs.msg import PoseStamped  # noqa: E402
 from nav_msgs.msg import Odometry  # noqa: E402
 from visualization_msgs.msg import MarkerArray  # noqa: E402
 
@@ -91,20 +91,6 @@ def test_wheels_are_brought_to_a_place_from_rviz(ros):
     ros.until(lambda: held.held is not None, "the goal")
     ros.until(lambda: held.held is None, "its end", 120.0)
     arrived(walker, goal)
-
-
-def test_cmd_vel_keeps_its_heading(ros):
-    walker = Walker(ros, planner={"horizon": 1.8})
-    publisher = ros.node.create_publisher(Twist, "/cmd_vel", STREAM)
-    ros.until(publisher.get_subscription_count, "the planner")
-    start, twist = here(walker), Twist()
-    twist.linear.x = 0.3
-    timer = ros.node.create_timer(0.1, lambda: publisher.publish(twist))
-    ros.until(lambda: relative(start, here(walker))[0] > 0.5, "a way", 120.0)
-    ros.node.destroy_timer(timer)
-    ros.until(lambda: walker.running() < 0, "standing", 120.0)
-    off = relative(start, here(walker))
-    assert abs(off[1]) < 0.1 and abs(off[2]) < 0.3, off
 
 
 class Told:

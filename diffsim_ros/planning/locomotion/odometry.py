@@ -26,7 +26,7 @@ UNIT = 1e-2
 """By which the length of a quaternion may differ from 1."""
 CORRECTED = 0.25
 """Share of a goal's tolerances beyond which the end of a walk is corrected."""
-DRIFTING = 1.0
+DRIFTING = 2.0
 """Periods for which a plan's frame is taken to drift on after a correction begins."""
 LATE = 0.2
 """[s] before the last moment at which a walk is corrected from an end of a period."""
@@ -230,6 +230,13 @@ class FrameTrack:
         if near.reached(relative(end, goal), CORRECTED):
             return None
         on = min(placed.duration - begun, DRIFTING * self.period)
-        later = self.at(time + begun - own + on)
+        return Correction(sample, self.pose_to(goal, placed, begun, time + begun - own, on), left)
+
+    def pose_to(
+        self, goal: np.ndarray, placed: PlacedWalk, own: float, time: float, on: float
+    ) -> np.ndarray:
+        """A goal (3,) on the ground in the body's axes at `own` [s] of a walk, at a time [s], where
+        the plan's frame drifts `on` [s] from then; there must be measured poses."""
+        later = self.at(time + on)
         assert later is not None
-        return Correction(sample, relative(placed.at(begun), composed(inverse(later), goal)), left)
+        return relative(placed.at(own), composed(inverse(later), goal))
