@@ -71,6 +71,12 @@ def quat_from_matrix(matrix):
     return q.reshape(*R.shape[:-2], 4)
 
 
+def quat_yaw(q):
+    """Yaw (...) [rad] of unit quaternions (..., 4): where the body's x axis heads, from above."""
+    x, y, z, w = np.moveaxis(np.asarray(q, float), -1, 0)
+    return np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+
+
 def quat_between(a, b):
     """Shortest rotation (4,) from the direction of unit vector a (3,) to that of b (3,)."""
     a, b = np.asarray(a, float), np.asarray(b, float)

@@ -13,7 +13,8 @@ from diffsim_ros.output import OutputFolder, write_bytes, write_json, write_yaml
 if TYPE_CHECKING:
     from diffsim_ros.planning.locomotion.compliant import CompliantResult
 
-FILES = ("result.yaml", "metrics.json", "scene.yaml", "targets.csv", "motion.png")
+FILES = ("result.yaml", "metrics.json", "scene.yaml", "targets.csv", "motion.png",
+         "motion.mcap")  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> int:
@@ -60,8 +61,10 @@ def summary(result: CompliantResult) -> str:
 
 def write_all(stage: Path, result: CompliantResult) -> None:
     """Write every file of FILES into `stage`."""
+    from diffsim_ros.commands.simulate import recording
     from diffsim_ros.planning.locomotion import compliant_results as results
     from diffsim_ros.scene.model import load_scene
+    from diffsim_ros.sensing.bags import write_motion
     from diffsim_ros.viz.render import camera_for, render_png
     from diffsim_ros.viz.scene_markers import picture_markers
 
@@ -75,3 +78,5 @@ def write_all(stage: Path, result: CompliantResult) -> None:
     camera = camera_for([m for m in drawn if m.ns.startswith(("body/", "path/"))])
     picture = render_png(drawn, camera=camera, title=result.config.name)
     write_bytes(stage / "motion.png", picture)
+    poses, markers = recording(model, result.motion)
+    write_motion(stage / "motion.mcap", poses, markers=markers)

@@ -198,10 +198,11 @@ def write_all(
 def recording(
     model: Any, rollout: Any, field: FieldColours | None = None
 ) -> tuple[list[tuple], list[Any]]:
-    """(pose tracks, marker tracks) of motion.mcap: poses of frames, soft bodies as markers."""
+    """(pose tracks, marker tracks) of motion.mcap: poses of frames, and, of a scene with soft
+    bodies, all that is seen of it as markers."""
     from diffsim_ros.scene.vertices import centre_of
     from diffsim_ros.sensing.bags import RecordedMarkers
-    from diffsim_ros.viz.scene_markers import body_markers
+    from diffsim_ros.viz.scene_markers import body_markers, surroundings
 
     poses, frames = [], marker_frames(rollout.time)
     soft = [name for name, info in model.bodies.items() if info.kind == "soft"]
@@ -213,8 +214,10 @@ def recording(
     if not soft:
         return poses, []
     zero = np.zeros(len(frames), int)  # one id: every frame replaces the one before
-    columns = [body_markers(model, rollout, name, frames, ids=zero, field=field) for name in soft]
-    markers = list(zip(*columns, strict=True))
+    seen = [name for name, info in model.bodies.items() if info.kind != "frame"]
+    columns = [body_markers(model, rollout, name, frames, ids=zero, field=field) for name in seen]
+    markers = [list(row) for row in zip(*columns, strict=True)]
+    markers[0] = [*surroundings(model, rollout, 0), *markers[0]]
     return poses, [RecordedMarkers("/markers", rollout.time[frames].tolist(), markers)]
 
 

@@ -25,6 +25,12 @@ def pose_of(row: np.ndarray) -> Pose:
     return Pose(position=Point(x=x, y=y, z=z), orientation=quaternion)
 
 
+def pose_row(pose: Pose) -> np.ndarray:
+    """(7,): position [m], quaternion (x, y, z, w)."""
+    p, q = pose.position, pose.orientation
+    return np.array([p.x, p.y, p.z, q.x, q.y, q.z, q.w])
+
+
 def plan_message(
     walk: PlannedWalk, name: str, continues: str = "", since: float = 0.0
 ) -> LocomotionPlan:  # fmt: skip
@@ -41,10 +47,7 @@ def plan_message(
 
 def plan_of(message: LocomotionPlan) -> LeggedPlan:
     """The plan in a message, unchecked."""
-    rows = [
-        (p.position.x, p.position.y, p.position.z, p.orientation.x, p.orientation.y,
-         p.orientation.z, p.orientation.w) for p in message.base
-    ]  # fmt: skip
+    rows = [pose_row(pose) for pose in message.base]
     return LeggedPlan(
         message.name, message.robot, message.continues, message.since, command(message.trajectory),
         tuple(message.wheels), message.wheel_speeds, tuple(message.end_effectors), message.contact,

@@ -82,15 +82,21 @@ class JobNode(BaseNode):
         super().__init__(name, **options)
         self._job = Job(self, noun)
 
-    def offer(self, kind: type, name: str, on_goal: Callable[[Any], Awaitable[Any]]) -> None:
-        """Serve the action: every goal is accepted and answered, a running job can be cancelled."""
+    def offer(
+        self, kind: type, name: str, on_goal: Callable[[Any], Awaitable[Any]],
+        on_cancel: Callable[[Any], CancelResponse] | None = None,
+    ) -> None:  # fmt: skip
+        """Serve the action: every goal is accepted and answered, a running job can be cancelled.
+
+        on_cancel  in place of the job's
+        """
         self._action = ActionServer(
             self,
             kind,
             name,
             on_goal,
             goal_callback=lambda _: GoalResponse.ACCEPT,
-            cancel_callback=self._job.on_cancel,
+            cancel_callback=on_cancel or self._job.on_cancel,
             callback_group=self.together,
         )
 

@@ -145,9 +145,11 @@ class LeggedDriver(BaseNode):
         return legged.walk_result(report, math.nan if run is None else run.tilt)
 
     _run: WalkRun | None = None
+    _topics = 0
 
     async def _on_topic(self, message: LocomotionPlan) -> None:
-        await self._execute("topic", message, lambda _: None)
+        self._topics += 1  # a name of its own: what one continues is over, it is not
+        await self._execute(f"topic {self._topics}", message, lambda _: None)
 
     def _beat(self) -> None:
         self.beaten = monotonic()

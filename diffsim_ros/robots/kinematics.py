@@ -34,7 +34,7 @@ def joint_motion(axis: np.ndarray, turns: bool, q: np.ndarray) -> np.ndarray:
     if not turns:
         pose[..., :3, 3] = q[..., None] * axis
         return pose
-    cross = np.cross(np.eye(3), axis)  # [axis]_x
+    cross = skew(axis)
     sine, cosine = np.sin(q)[..., None, None], np.cos(q)[..., None, None]
     pose[..., :3, :3] = np.eye(3) + sine * cross + (1.0 - cosine) * (cross @ cross)
     return pose

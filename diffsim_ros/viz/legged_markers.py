@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import colorsys
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from diffsim_ros.rotation import quat_exp, quat_multiply, quat_rotate
 from diffsim_ros.viz.markers import Action, Colour, Marker, MarkerKind
 from diffsim_ros.viz.scene_markers import force_arrow
 
@@ -19,11 +21,23 @@ BODY: Colour = (0.35, 0.35, 0.4, 0.9)
 SUPPORT: Colour = (0.2, 0.6, 0.3, 0.5)
 
 
-def walk_markers(walk: Any, frame: str) -> list[Marker]:
-    """All markers of a `planning.locomotion.PlannedWalk`, in the place of the last walk's."""
-    found = [Marker("", 0, action=Action.DELETE_ALL, frame_id=frame)]
-    found += _paths(walk, frame) + _forces(walk, frame) + _supports(walk, frame)
-    return found + _footfalls(walk, frame)
+def walk_markers(walk: Any, frame: str, where: np.ndarray | None = None) -> list[Marker]:
+    """All markers of a `planning.locomotion.PlannedWalk`, in the place of the last walk's.
+
+    where  (3,) the walk's own axes in `frame`: x, y [m], yaw [rad];  None: at its origin
+    """
+    drawn = _paths(walk, frame) + _forces(walk, frame) + _supports(walk, frame)
+    drawn += _footfalls(walk, frame)
+    if where is not None:
+        turn, at = quat_exp([0.0, 0.0, where[2]]), np.array([where[0], where[1], 0.0])
+        drawn = [
+            replace(
+                one, position=at + quat_rotate(turn, one.position),
+                orientation=quat_multiply(turn, one.orientation),
+            )
+            for one in drawn
+        ]  # fmt: skip
+    return [Marker("", 0, action=Action.DELETE_ALL, frame_id=frame), *drawn]
 
 
 def colours(count: int) -> list[Colour]:
@@ -52,10 +66,10 @@ def _forces(walk: Any, frame: str) -> list[Marker]:
 
 
 def _supports(walk: Any, frame: str) -> list[Marker]:
-    """Polygons of the feet on the ground, where these change."""
+    """Polygons of the feet on the ground, where these change, and at the end."""
     motion, found = walk.motion, []
     changes = np.flatnonzero(np.any(np.diff(motion.contact.astype(int), axis=0), axis=1)) + 1
-    for i in [0, *changes.tolist()][:POLYGONS]:
+    for i in [*[0, *changes.tolist()][:POLYGONS], motion.samples - 1]:
         corners = hull(motion.contacts[i][motion.contact[i]])
         if len(corners) > 1:
             closed = np.vstack([corners, corners[:1]])
@@ -86,7 +100,7 @@ def hull(points: np.ndarray) -> np.ndarray:
 
 
 def _footfalls(walk: Any, frame: str) -> list[Marker]:
-    """The pattern as a board beside the start: a row for each foot, filled in contact."""
+    """The pattern as a board beside the way: a row for each foot, filled in contact."""
     motion = walk.motion
     first = motion.com[0]
     reach = np.abs(motion.contacts[0, :, 1] - first[1]).max()
@@ -94,7 +108,7 @@ def _footfalls(walk: Any, frame: str) -> list[Marker]:
     for j, colour in enumerate(colours(motion.contact.shape[1])):
         on = np.flatnonzero(motion.contact[:, j])
         height = 0.05 + (CELL + GAP) * (motion.contact.shape[1] - j)
-        x = first[0] + CELL * (np.arange(motion.samples) - 0.5 * motion.samples)
+        x = first[0] + CELL * np.arange(motion.samples)
         row = np.column_stack([
             x[on], np.full(len(on), first[1] + 2.0 * reach), np.full(len(on), height)
         ])  # fmt: skip

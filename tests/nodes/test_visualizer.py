@@ -12,11 +12,15 @@ from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Path
 from visualization_msgs.msg import MarkerArray
 
+from diffsim_ros import _engine
+from diffsim_ros.commands.simulate import recording
 from diffsim_ros.errors import InputError
 from diffsim_ros.nodes import convert
-from diffsim_ros.nodes.common import DRIVER, LATCHED, STREAM
+from diffsim_ros.nodes.common import DRIVER, LATCHED, STREAM, share_folder
 from diffsim_ros.nodes.visualizer import Visualizer, read_scenes
 from diffsim_ros.real2sim.sensors.pose.experiment import PosePrediction
+from diffsim_ros.scene.model import load_scene
+from diffsim_ros.sensing.bags import write_motion as record_motion
 from diffsim_ros.sensing.observation import PoseSample
 from diffsim_ros.viz.markers import Action
 from diffsim_ros.viz.pages import sections_of
@@ -67,6 +71,26 @@ def test_recordings_of_several_bodies_are_shown(tmp_path):
     shown = convert.markers(first.moving[-1])  # raises if rviz would refuse one
     place = {m.ns: m.position[0] for m in shown}["measured/bar"]
     assert place == recording.measured[-1, 0, 0]
+
+
+def test_a_robot_walks_on_feet_that_deform(tmp_path):
+    model = load_scene(share_folder() / "config" / "scenes" / "soft_foot_quadruped.yaml")
+    rollout = _engine.rollout(model.engine, model.engine.values, 24, model.options)
+    assert rollout.ok
+    poses, markers = recording(model, rollout)
+    record_motion(tmp_path / "motion.mcap", poses, markers=markers)
+    (scene,) = read_scenes(tmp_path / "motion.mcap", "world")
+    assert "table" in names(scene.still)  # the ground
+    feet = [f"body/{leg}_foot" for leg in ("FL", "FR", "RL", "RR")]
+    for moment in scene.moving:
+        assert {*feet, "body/trunk", "body/FL_shank"} <= names(moment)
+    meshes = [
+        np.array([[p.x, p.y, p.z] for m in moment.markers if m.ns == feet[0] for p in m.points])
+        for moment in (scene.moving[0], scene.moving[-1])
+    ]
+    edges = [np.linalg.norm(np.diff(mesh, axis=0), axis=1) for mesh in meshes]
+    assert len(meshes[0]) > 100 and np.abs(edges[1] - edges[0]).max() > 1e-4  # no rigid motion
+    assert scene.t == sorted(scene.t) and len(scene.t) > 3
 
 
 @pytest.fixture

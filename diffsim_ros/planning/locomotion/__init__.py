@@ -13,7 +13,7 @@ from .load import load_legged_robot
 from .motion import GoalDistance, LocomotionMotion, Violation
 from .random_robots import gaits_of, random_robot
 from .urdf_writer import urdf_text, write_urdf
-from .walk import Gait, PlannedWalk, Way, plan_walk, way_of_twist, way_to
+from .walk import Gait, PlannedWalk, WalkBegin, Way, plan_walk, way_of_twist, way_to, way_to_pose
 from .wheels import wheel_speeds
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "PlannedWalk",
     "RobotDescription",
     "Violation",
+    "WalkBegin",
     "Way",
     "build_robot",
     "densified",
@@ -47,6 +48,7 @@ __all__ = [
     "urdf_text",
     "way_of_twist",
     "way_to",
+    "way_to_pose",
     "wheel_speeds",
     "with_values",
     "write_urdf",

@@ -7,13 +7,13 @@ everything is and how fast it moves.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
 from diffsim_ros.errors import InputError
-from diffsim_ros.rotation import quat_exp, quat_matrix, quat_multiply
+from diffsim_ros.rotation import quat_exp, quat_matrix, quat_multiply, quat_yaw
 
 from .footfall import FootfallPattern
 from .motion import LocomotionMotion, engine_plan, moved_by_periods
@@ -29,6 +29,16 @@ class Begin:
 
     motion: LocomotionMotion
     sample: int = 0
+
+    @property
+    def frame(self) -> np.ndarray:
+        """(3,): x, y [m] of the centre of mass and yaw [rad] of the base at the sample."""
+        x, y = self.motion.com[self.sample, :2]
+        return np.array([x, y, quat_yaw(self.motion.base[self.sample, 3:])])
+
+    def at_origin(self) -> Self:
+        """The same in axes of its `frame`: the motion begins at the origin and heads along x."""
+        return replace(self, motion=self.motion.seen_from(self.frame))
 
     def check(self, place: str, footfall: FootfallPattern, joints: tuple, step: float) -> None:
         """InputError naming `place` unless a plan of this pattern and step can go on from it."""
@@ -78,21 +88,30 @@ class Begin:
         found[6:10] *= 1.0 if there @ here > 0 else -1.0  # a quaternion's two signs
         return tuple(found.tolist())
 
-    def placed(self, standing: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """A plan of the engine that begins with both samples, and then stands where they are."""
-        plan, own = {name: np.array(v) for name, v in standing.items()}, engine_plan(self.motion)
-        samples = [_moved(own, row % self.motion.samples, row // self.motion.samples, own["travel"])
-                   for row in self.rows]  # fmt: skip
-        yaw = np.arctan2(samples[0]["R"][1, 0], samples[0]["R"][0, 0])
-        there = np.array([*(samples[0]["x"] - plan["x"][0])[:2], 0.0, yaw])
-        for i in range(len(plan["x"])):
-            row = samples[i] if i < 2 else _moved(plan, i, 1, there)
+    def begun(self, plan: Mapping[str, np.ndarray], weight: float) -> dict[str, np.ndarray]:
+        """A plan of the engine whose first samples are both; weight [N] of the robot."""
+        out = {name: np.array(value) for name, value in plan.items()}
+        for i, row in enumerate(self._samples(weight)):
             for name, value in row.items():
-                plan[name][i] = value
-        return plan
+                out[name][i] = value
+        return out
+
+    def placed(self, standing: Mapping[str, np.ndarray], weight: float) -> dict[str, np.ndarray]:
+        """As `begun`, of a plan that stands: then it stands where they are."""
+        first = self._samples(weight)[0]
+        yaw = np.arctan2(first["R"][1, 0], first["R"][0, 0])
+        there = np.array([*(first["x"] - standing["x"][0])[:2], 0.0, yaw])
+        rows = [_later(standing, i, 1, there) for i in range(len(standing["x"]))]
+        plan = {name: np.array(value) for name, value in standing.items()}
+        plan |= {name: np.array([row[name] for row in rows]) for name in rows[0]}
+        return self.begun(plan, weight)
+
+    def _samples(self, weight: float) -> list[dict[str, Any]]:
+        own, count = engine_plan(self.motion, weight), self.motion.samples
+        return [_later(own, row % count, row // count, own["travel"]) for row in self.rows]
 
 
-def _moved(plan: Mapping[str, Any], i: int, periods: int, travel: np.ndarray) -> dict[str, Any]:
+def _later(plan: Mapping[str, Any], i: int, periods: int, travel: np.ndarray) -> dict[str, Any]:
     """Sample i of a plan, as it is `periods` later."""
     turn = periods * travel[3]
     row = {name: np.array(value[i]) for name, value in plan.items() if name != "travel"}

@@ -24,6 +24,7 @@ ROUNDS, SLOPES = 6, 2
 """Of the search, and those of them in which slopes are found anew: it begins near."""
 AXIS = 0.05
 """Weight [m] of a wheel's axis beside places of feet."""
+Z = np.array([0.0, 0.0, 1.0])
 NEAR = 1e-3
 """Weight [m/rad] of joint angles near the splines through the samples."""
 
@@ -149,60 +150,111 @@ class _Paths:
 
 
 class _Poses:
-    """The robot about given centres of mass (N, 3) with the base's quaternions (N, 4)."""
+    """The robot about given centres of mass (N, 3) with the base's quaternions (N, 4): places of
+    end effectors and axes of wheels by its joints, and their slopes."""
 
     def __init__(
         self, robot: LeggedRobot, quaternions: np.ndarray, com: np.ndarray,
         balls: Mapping[str, float],
     ) -> None:  # fmt: skip
-        self.robot, self.com = robot, com
-        self.radii = np.array([balls.get(one.name, 0.0) for one in robot.end_effectors])
+        self.robot, self.com, self.mounts = robot, com, robot.mounts()
+        self.carriers = self.mounts.links - 1  # rows of `LeggedRobot.link_poses`
+        self.balls = np.array([balls.get(one.name, 0.0) for one in robot.end_effectors])
+        self.wheels = np.array([one.axis is not None for one in robot.end_effectors])
         standing = robot.link_poses(robot.stance, robot.standing_base())
-        self.carriers = robot.mounts().links - 1
-        self.up = [standing[k][2, :3] for k in self.carriers]
+        self.up = np.array([standing[k][2, :3] for k in self.carriers])
         self.turned = np.tile(np.eye(4), (len(com), 1, 1))
         self.turned[:, :3, :3] = quat_matrix(quaternions)
+        bodies, joints = [inertial for _, inertial in robot.whole], robot.robot.joints
+        self.masses = np.array([one.mass for one in bodies]) / robot.mass
+        self.centres = np.array([one.centre for one in bodies])
+        self.moves = np.zeros((len(joints), len(bodies)), bool)  # joint k moves body b
+        for b in range(1, len(bodies)):
+            k = b - 1
+            while k >= 0:
+                self.moves[k, b] = True
+                k = joints[k].parent
+        self.joint_axes = np.array([joint.axis for joint in joints]).reshape(-1, 3)
+        self.turning = np.array([joint.turns for joint in joints], bool)
 
     def bases(self, q: np.ndarray) -> np.ndarray:
         """Poses (N, 4, 4) of the base for joints (N, n)."""
-        out = self.turned.copy()
-        out[:, :3, 3] = self.com - self.robot.centre_of_mass(q, self.turned)
-        return out
+        return self._placed(q)[0]
 
-    def lowest(self, q: np.ndarray, bases: np.ndarray) -> np.ndarray:
-        """Contact points (N, m, 3); those of balls as high as the balls' lowest points."""
-        points = self.robot.contact_points(q, bases)
-        if self.radii.any():
-            poses = self.robot.link_poses(q, bases)
-            for j, (carrier, up) in enumerate(zip(self.carriers, self.up, strict=True)):
-                points[:, j, 2] += self.radii[j] * (poses[carrier][:, 2, :3] @ up - 1.0)
-        return points
+    def _placed(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Poses of the base, turns (N, b, 3, 3) and origins (N, b, 3) of base and bodies."""
+        poses = np.stack(self.robot.link_poses(q, self.turned), axis=1)
+        turns, origins = poses[..., :3, :3], poses[..., :3, 3]
+        centres = origins + (turns @ self.centres[..., None])[..., 0]
+        shift = self.com - np.einsum("b,nbi->ni", self.masses, centres)
+        base = self.turned.copy()
+        base[:, :3, 3] = shift
+        return base, turns, origins + shift[:, None]
+
+    def places(self, q: np.ndarray, slopes: bool = False) -> tuple[np.ndarray, ...]:
+        """Contact points (N, m, 3), those of balls as high as the balls' lowest points, and axes
+        (N, m, 3) of joints (N, n); and by these (..., n)."""
+        _, turns, origins = self._placed(q)
+        R, mounts = turns[:, self.carriers], self.mounts
+        centres = origins[:, self.carriers] + (R @ mounts.positions[..., None])[..., 0]
+        axes = (R @ mounts.axes[..., None])[..., 0]
+        down = axes * axes[..., 2:] - Z
+        length = np.maximum(np.linalg.norm(down, axis=-1, keepdims=True), 1e-12)
+        radii = mounts.radii[:, None]
+        points = centres + radii * down / length
+        up = (R @ self.up[..., None])[..., 0]
+        points[..., 2] += self.balls * (up[..., 2] - 1.0)
+        if not slopes:
+            return points, axes
+        hinges = (turns[:, 1:] @ self.joint_axes[..., None])[..., 0]  # (N, n, 3)
+        pivots, turning = origins[:, 1:], self.turning[:, None, None]
+        along = np.where(self.turning[:, None], 0.0, hinges)
+
+        def by_joints(at: np.ndarray, bodies: np.ndarray) -> np.ndarray:
+            """(N, n, k, 3) velocities of points (N, k, 3) that bodies carry."""
+            arm = at[:, None] - pivots[:, :, None]
+            moved = np.where(turning, np.cross(hinges[:, :, None], arm), hinges[:, :, None])
+            return np.where(self.moves[:, bodies, None], moved, 0.0)
+
+        def turned(vectors: np.ndarray) -> np.ndarray:
+            """(N, n, m, 3) of directions (N, m, 3) that the end effectors' links carry."""
+            moved = np.cross((hinges - along)[:, :, None], vectors[:, None])
+            return np.where(self.moves[:, self.carriers, None], moved, 0.0)
+
+        bodies = origins + (turns @ self.centres[..., None])[..., 0]
+        everything = by_joints(bodies, np.arange(bodies.shape[1]))
+        d_com = np.einsum("b,nkbi->nki", self.masses, everything)
+        d_axes = turned(axes)
+        d_down = d_axes * axes[:, None, :, 2:] + axes[:, None] * d_axes[..., 2:]
+        unit = (down / length)[:, None]
+        d_unit = d_down - unit * np.sum(unit * d_down, axis=-1, keepdims=True)
+        d_points = by_joints(centres, self.carriers) - d_com[:, :, None]
+        d_points += radii * d_unit / length[:, None]
+        d_points[..., 2] += self.balls * turned(up)[..., 2]
+        return points, axes, np.moveaxis(d_points, 1, -1), np.moveaxis(d_axes, 1, -1)
 
 
 def _solved(pose: _Poses, start: np.ndarray, places: np.ndarray, axes: np.ndarray) -> np.ndarray:
     """Joints (N, n) by damped Gauss-Newton from `start`, which they stay near, within limits."""
-    robot = pose.robot
-    wheels = np.array([one.axis is not None for one in robot.end_effectors])
-
-    def residual(q: np.ndarray) -> np.ndarray:
-        bases = pose.bases(q)
-        points = pose.lowest(q, bases) - places
-        turned = AXIS * (robot.effector_places(q, bases)[1] - axes)[:, wheels]
-        return np.concatenate([points.reshape(len(q), -1), turned.reshape(len(q), -1)], axis=1)
-
-    q, n, e = start.copy(), start.shape[1], 1e-6
+    robot, wheels = pose.robot, pose.wheels
+    q, n = start.copy(), start.shape[1]
     for turn in range(ROUNDS):
+        found = pose.places(q, slopes=turn < SLOPES)
+        residual = _stacked(found[0] - places, (found[1] - axes)[:, wheels])
         if turn < SLOPES:
-            columns = []
-            for k in range(n):
-                moved = e * np.eye(n)[k]
-                columns.append((residual(q + moved) - residual(q - moved)) / (2 * e))
-            J = np.stack(columns, axis=-1)
+            J = _stacked(found[2], found[3][:, wheels])
             JT = J.transpose(0, 2, 1)
-        gradient = np.einsum("nkr,nr->nk", JT, residual(q)) + NEAR**2 * (q - start)
-        step = np.linalg.solve(JT @ J + NEAR**2 * np.eye(n), gradient[..., None])[..., 0]
+            A = JT @ J + NEAR**2 * np.eye(n)
+        gradient = (JT @ residual[..., None])[..., 0] + NEAR**2 * (q - start)
+        step = np.linalg.solve(A, gradient[..., None])[..., 0]
         q = np.clip(q - np.clip(step, -0.3, 0.3), robot.lower, robot.upper)
     return q
+
+
+def _stacked(points: np.ndarray, axes: np.ndarray) -> np.ndarray:
+    """Rows (N, r, ...) of points (N, m, 3, ...) and of wheels' axes (N, w, 3, ...), weighed."""
+    rows = [x.reshape(len(x), -1, *x.shape[3:]) for x in (points, AXIS * axes)]
+    return np.concatenate(rows, axis=1)
 
 
 def _of_axes(axes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ Progress = Callable[[int, int, float], None]
 """Called with the attempt, its iteration and E."""
 
 
+@lru_cache(maxsize=16)
 def engine_model(robot: LeggedRobot, resistance: float = 0.0) -> Any:
     """The engine's `LeggedModel` of a robot; resistance: rolling resistance of free wheels."""
     model, mounts, legs = robot.model(), robot.mounts(), list(robot.legs)
@@ -96,11 +98,14 @@ def generate(
     options = _engine.MotionSolverOptions()
     options.iterations = config.iterations
     rng = np.random.default_rng(config.seed)
-    standing = problem.standing()
-    if config.begin is not None:
-        config.begin.check(config.place, config.footfall, config.robot.joint_names, config.step)
-        standing = config.begin.placed(standing)
-    first = standing if start is None else engine_plan(start, config.robot.mass * GRAVITY)
+    first, weight, begin = problem.standing(), config.robot.mass * GRAVITY, config.begin
+    if begin is not None:
+        begin.check(config.place, config.footfall, config.robot.joint_names, config.step)
+        first = begin.placed(first, weight)
+    standing = first
+    if start is not None:
+        first = engine_plan(start, weight)
+        first = first if begin is None else begin.begun(first, weight)
     best: tuple[tuple[bool, bool, float], LocomotionMotion] | None = None
     iterations = 0
     starts = ["standing", "warm", "swaying", "relaxed"] + ["swaying"] * config.attempts

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -87,13 +88,13 @@ class LeggedRobot:
         """Names of the legs, in the order of their first end effectors."""
         return tuple(dict.fromkeys(effector.leg for effector in self.end_effectors))
 
-    @property
+    @cached_property
     def whole(self) -> list[tuple[int, Inertial]]:
         """(carrier, Inertial in its frame) of the base, carrier -1, and of every joint's body."""
         bodies = [(i, joint.inertial) for i, joint in enumerate(self.robot.joints)]
         return [(-1, self.robot.base_inertial), *bodies]
 
-    @property
+    @cached_property
     def mass(self) -> float:
         """[kg] of all links, wheels included."""
         return float(sum(inertial.mass for _, inertial in self.whole))
@@ -126,6 +127,10 @@ class LeggedRobot:
 
     def mounts(self) -> Mounts:
         """Where the end effectors are on the links of `model()`."""
+        return self._mounts
+
+    @cached_property
+    def _mounts(self) -> Mounts:
         links, positions, axes = [], [], []
         for effector in self.end_effectors:
             frame = self.robot.frame(effector.link)
@@ -230,7 +235,7 @@ class LeggedRobot:
         where feet leave one open; x and y are 0.  InputError: a foot that is farther than CLOSE
         from the plane (the farthest is named), a wheel that lies flat.
         """
-        base, gaps = self._settled()
+        base, gaps = self._settled
         worst = int(np.argmax(np.abs(gaps)))
         if not abs(gaps[worst]) <= CLOSE:
             effector = self.end_effectors[worst]
@@ -243,9 +248,10 @@ class LeggedRobot:
     def settled_state(self) -> np.ndarray:
         """(7 + n,) positions of `model()`: the stance on the plane z = 0 by least squares of the
         feet's heights, whether all of them touch it or not."""
-        base, _ = self._settled()
+        base, _ = self._settled
         return self.state(None, base[:3, 3], quat_from_matrix(base[:3, :3]))
 
+    @cached_property
     def _settled(self) -> tuple[np.ndarray, np.ndarray]:
         """Pose (4, 4) of the base that least squares of the feet's heights give, and these (m,)."""
         points, axes = self.effector_places(self.stance, np.eye(4))

@@ -332,7 +332,7 @@ def _with_lowest_points(robot: LeggedRobot, balls: dict[str, float]) -> LeggedRo
     """Point feet at the lowest points of their balls when the robot stands."""
     if not any(balls.values()):
         return robot
-    base, _ = robot._settled()
+    base, _ = robot._settled
     poses = robot.link_poses(robot.stance, base)
     moved = []
     for effector in robot.end_effectors:

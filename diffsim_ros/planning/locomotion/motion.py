@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -241,6 +241,26 @@ class LocomotionMotion:
         return MotionStates(
             times, found[:, :3], found[:, 3:], np.hstack([rate[:, 3:6], turning]), joints(own),
             joints(own, 1), np.stack(rolled, axis=1),
+        )  # fmt: skip
+
+    def seen_from(self, frame: np.ndarray) -> LocomotionMotion:
+        """The motion in a frame (3,) that is at x, y [m] and turned by a yaw [rad]."""
+        c, s = np.cos(frame[2]), np.sin(frame[2])
+        turn = np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]])
+        origin, back = np.array([frame[0], frame[1], 0.0]), quat_exp([0.0, 0.0, -frame[2]])
+        base = np.hstack([
+            (self.base[:, :3] - origin) @ turn.T, quat_multiply(back, self.base[:, 3:])
+        ])  # fmt: skip
+        shift = moved_by_periods(origin, self.travel, 1) - origin
+        rates = np.array(self.begin_rates)
+        if len(rates):
+            rates[:3], rates[3:6] = turn @ rates[:3], turn @ rates[3:6]
+            rates[6:10] = quat_multiply(back, rates[6:10])
+        return replace(
+            self, com=(self.com - origin) @ turn.T, base=base,
+            contacts=(self.contacts - origin) @ turn.T, forces=self.forces @ turn.T,
+            yaw=self.yaw - frame[2], travel=np.append(turn @ shift, self.travel[3]),
+            begin_rates=tuple(rates.tolist()),
         )  # fmt: skip
 
     def save(self, path: str | Path) -> None:

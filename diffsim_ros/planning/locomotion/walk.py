@@ -1,8 +1,8 @@
 """Walks and drives: from standing, or from a walk that goes on, through whole periods, to standing.
 
 One motion from beginning to end: the way into the gait and out of it are planned as the rest is,
-with all constraints, not blended.  A walk that is to change is continued at the end of a period:
-the new motion begins with two samples of the old one, which fix place and velocity.
+with all constraints, not blended.  A walk that is to change goes on from the end of a period
+(begin.py): the new motion begins with two samples of the old one, which fix place and velocity.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,14 +19,15 @@ from diffsim_ros.errors import InputError
 from diffsim_ros.robots.arm import Limits
 from diffsim_ros.robots.trajectory import JointTrajectory
 from diffsim_ros.robots.trajectory_limits import beyond_limits
-from diffsim_ros.rotation import quat_exp, quat_multiply
 
+from .begin import Begin
 from .config import LocomotionConfig, LocomotionGoals, PlaceGoal
 from .densify import densified
 from .footfall import FootfallPattern, named_gait
 from .generator import Progress, generate
 from .legged_robot import LeggedRobot
-from .motion import LocomotionMotion
+from .motion import LocomotionMotion, MotionStates
+from .planar import composed, inverse, planar
 from .wheels import wheel_speeds
 
 PLACE = "walk"
@@ -78,6 +80,13 @@ class Gait:
         return named_gait(robot, self.gait, self.samples, duty=duty)
 
 
+@dataclass(frozen=True, eq=False)
+class WalkBegin(Begin):
+    """Where a walk goes on from: the end of a period (`PlannedWalk.begin`) of a walk of a gait."""
+
+    gait: Gait = Gait()
+
+
 @dataclass(frozen=True)
 class Way:
     """Where to go: travel (2,) [m] in the axes at the start, turn [rad], in so many periods."""
@@ -110,7 +119,7 @@ class PlannedWalk:
         return self.motion.holds
 
     def boundaries(self) -> list[int]:
-        """Samples at which it may be continued: ends of periods, where no swing is cut in two."""
+        """Samples from which another walk may go on: ends of periods, where no swing is cut."""
         air, last = ~self.motion.contact, self.motion.samples - FIXED
         whole = np.flatnonzero(self.phase[1:] < self.phase[:-1]) + 1
         return [int(k) for k in whole if k < last and not (air[k - 1] & air[k]).any()]
@@ -119,6 +128,13 @@ class PlannedWalk:
         """The first boundary at or after a time [s] of the walk; None: it comes to rest first."""
         later = [k for k in self.boundaries() if k * self.motion.step >= time]
         return later[0] if later else None
+
+    def begin(self, sample: int) -> WalkBegin:
+        """Where another walk goes on from; InputError: the sample is none of `boundaries`."""
+        if sample not in self.boundaries():
+            rule = f"the end of a period: {self.boundaries()}"
+            raise InputError(PLACE, "sample to go on from", sample, rule)
+        return WalkBegin(self.motion, sample, self.gait)
 
     def times(self) -> np.ndarray:
         """(N,) [s] of the points that are sent, 0 at the beginning."""
@@ -135,8 +151,12 @@ class PlannedWalk:
         velocities[-1] = 0.0  # as clamped, but for rounding
         return JointTrajectory(self.robot.joint_names, self.times(), positions, velocities)
 
-    def states(self) -> Any:
-        """The motion (MotionStates) at `times`."""
+    def states(self) -> MotionStates:
+        """The motion at `times`."""
+        return self._states
+
+    @cached_property
+    def _states(self) -> MotionStates:
         return self.fine.at(self.times() + self.first * self.fine.step)
 
     def wheels(self) -> tuple[tuple[str, ...], np.ndarray]:
@@ -195,12 +215,18 @@ def way_of_twist(gait: Gait, twist: Sequence[float], duration: float) -> Way:
         rule = f"at most {gait.turn_rate:g} rad/s in size"
         raise InputError(PLACE, "twist.angular.z", rate, rule, "parameter max_turn_rate")
     periods = max(1, round(duration / gait.period))
-    span = periods * gait.period
-    turn = rate * span
+    x, y, turn = (float(value) for value in arc((vx, vy, rate), periods * gait.period))
     _check_turn(turn)
+    return Way((x, y), turn, periods)
+
+
+def arc(twist: Sequence[float] | np.ndarray, span: float) -> np.ndarray:
+    """Pose (3,), x, y [m] and yaw [rad], after a twist (forward, left, turning) of a time [s]."""
+    vx, vy, rate = twist
+    turn = rate * span
     along = np.sinc(turn / (2 * math.pi)) * span  # of the chord, at half the turn
     c, s = math.cos(turn / 2), math.sin(turn / 2)
-    return Way((along * (c * vx - s * vy), along * (s * vx + c * vy)), turn, periods)
+    return np.array([along * (c * vx - s * vy), along * (s * vx + c * vy), turn])
 
 
 def way_to(gait: Gait, travel: Sequence[float], turn: float) -> Way:
@@ -213,6 +239,32 @@ def way_to(gait: Gait, travel: Sequence[float], turn: float) -> Way:
     return Way((float(travel[0]), float(travel[1])), float(turn), periods)
 
 
+def way_to_pose(
+    robot: LeggedRobot, gait: Gait, pose: Sequence[float] | np.ndarray, *,
+    begin: WalkBegin | None = None, least: int = 1, longest: float = math.inf,
+) -> Way:  # fmt: skip
+    """To a pose of the body, x, y [m] and yaw [rad], in its own axes where the walk begins.
+
+    In as few periods as the gait's limits allow, `least` or more; of what takes longer than
+    `longest` [s], or turns by more than MOST_TURN, a part.  InputError: what is not finite.
+    """
+    x, y, turn = (float(value) for value in pose)
+    if not all(map(math.isfinite, (x, y, turn))):
+        raise InputError(PLACE, "pose", [x, y, turn], "x, y and a yaw, finite numbers")
+    need = max(math.hypot(x, y) / gait.speed, abs(turn) / gait.turn_rate)
+    share = min(1.0, longest / max(need, 1e-9), MOST_TURN / max(abs(turn), 1e-9))
+    own = np.zeros(3)  # the body where the walk begins, in the axes of its plan
+    centre = start = robot.centre_of_mass(robot.stance, robot.standing_base())[:2]
+    if begin is not None:
+        moved = begin.at_origin()
+        own, start = planar(moved.motion.base[moved.sample]), np.zeros(2)
+    end = composed(own, share * np.array([x, y, turn]))
+    c, s = math.cos(end[2]), math.sin(end[2])
+    travel = end[:2] + np.array([[c, -s], [s, c]]) @ centre - start
+    periods = max(least, 1, math.ceil(share * need / gait.period - 1e-9))
+    return Way((float(travel[0]), float(travel[1])), float(end[2]), periods)
+
+
 def _check_turn(turn: float) -> None:
     if abs(turn) > MOST_TURN:
         rule = f"at most {MOST_TURN:g} rad in size, of one walk"
@@ -220,41 +272,43 @@ def _check_turn(turn: float) -> None:
 
 
 def plan_walk(
-    robot: LeggedRobot, gait: Gait, way: Way, *, before: PlannedWalk | None = None, at: int = 0,
+    robot: LeggedRobot, gait: Gait, way: Way, *, begin: WalkBegin | None = None,
     name: str = "walk", progress: Progress | None = None, cancel: Any = None,
 ) -> PlannedWalk:  # fmt: skip
-    """A walk from the standing pose, or from sample `at` of the walk `before`.
+    """A walk from the standing pose, or from where another one goes on (`PlannedWalk.begin`).
 
-    Its `motion` says what it fulfils; constraints that the points between samples violate (speeds
-    and ranges of joints) are added to it.  InputError: `at` is no boundary of `before`.
+    Its frame is where the robot stands, or `begin.frame`.  Its `motion` says what it fulfils;
+    constraints that the points between samples violate (speeds and ranges of joints) are added.
+    InputError: a gait whose samples are not those of the walk before.
     """
-    pattern, phase = _pattern(robot, gait, way.periods, before, at)
-    start = None if before is None else _moved(before.motion, at)
-    x0 = robot.centre_of_mass(robot.stance, robot.standing_base())
-    origin = x0[:2] if start is None else start.com[0, :2]
+    pattern, phase = _pattern(robot, gait, way.periods, begin)
+    if begin is None:
+        origin = robot.centre_of_mass(robot.stance, robot.standing_base())[:2]
+    else:
+        begin, origin = begin.at_origin(), np.zeros(2)
     step = gait.period / gait.samples
     config = LocomotionConfig(
         PLACE, name, robot, pattern, step * (pattern.samples - 1), gait.swing_height,
-        friction=gait.friction, goals=_goals(robot, way, origin, pattern.samples),
-        iterations=ITERATIONS, attempts=ATTEMPTS,
+        friction=gait.friction, goals=_goals(robot, way, origin, pattern.samples), begin=begin,
+        iterations=ITERATIONS, attempts=ATTEMPTS if begin is None else 1,
     )  # fmt: skip
-    guess, share = None, gait.share
-    if start is not None:
-        guess, config = _guess(robot, start, pattern), replace(config, attempts=1)
+    guess = None if begin is None else _guess(begin, pattern)
+    share = gait.share
     for turn in range(ROUNDS):
         slower = replace(config, robot=_slower(robot, share))
         motion = generate(slower, start=guess, progress=progress, cancel=cancel)
         last = turn + 1 == ROUNDS  # splines alone, with which feet slide a little before they lift
-        own = replace(gait, factor=1) if last and before is None else gait
-        if before is not None:  # points go on as they were
-            own = replace(gait, factor=before.gait.factor)
-        walk = _refined(robot, own, motion, phase, before, at)
+        own = replace(gait, factor=1) if last and begin is None else gait
+        if begin is not None:  # points go on as they were
+            own = replace(gait, factor=begin.gait.factor)
+        walk = _refined(robot, own, motion, phase, begin)
         if last or walk.holds or not motion.holds or motion.cancelled:
             break
         guess, share = motion, SLOWER * share  # too fast between samples
     return walk
 
 
+@lru_cache(maxsize=16)
 def _slower(robot: LeggedRobot, share: float) -> LeggedRobot:
     """The robot with a share of its joints' speeds, and of its wheels'."""
     tree = robot.robot
@@ -264,31 +318,28 @@ def _slower(robot: LeggedRobot, share: float) -> LeggedRobot:
 
 
 def _pattern(
-    robot: LeggedRobot, gait: Gait, periods: int, before: PlannedWalk | None, at: int
+    robot: LeggedRobot, gait: Gait, periods: int, begin: WalkBegin | None
 ) -> tuple[FootfallPattern, np.ndarray]:
     """Contact and phase of all samples; a walk that changes its gait stands in between."""
     one = gait.pattern(robot)
     share = np.tile(np.arange(one.samples) / one.samples, periods)
-    if before is None:
+    if begin is None:
         whole = one.repeated(periods, BEFORE, AFTER)
         return whole, np.concatenate([np.zeros(BEFORE), share, np.zeros(AFTER)])
-    if at not in before.boundaries():
-        rule = f"the end of a period: {before.boundaries()}"
-        raise InputError(PLACE, "sample to go on from", at, rule)
-    if before.gait.period != gait.period or before.gait.samples != gait.samples:
-        rule = f"{before.gait.period:g} s and {before.gait.samples} samples, as of the present walk"
+    former = begin.gait
+    if former.period != gait.period or former.samples != gait.samples:
+        rule = f"{former.period:g} s and {former.samples} samples, as of the present walk"
         raise InputError(PLACE, "gait", f"{gait.period:g} s, {gait.samples} samples", rule)
-    old, lead, ahead = before.gait.pattern(robot), [], []
-    same = np.array_equal(old.contact, one.contact)
-    if not same:
-        if not before.motion.contact[at : at + FIXED].all():  # feet in the air land first
+    now = begin.motion.contact[begin.sample : begin.sample + FIXED]
+    old, lead, ahead = former.pattern(robot), [], []
+    if not np.array_equal(old.contact, one.contact):
+        if not now.all():  # feet in the air land first
             lead, ahead = [old.contact], [np.arange(old.samples) / old.samples]
         lead.append(np.ones((BEFORE, len(one.names)), bool))
         ahead.append(np.zeros(BEFORE))
     rows = [*lead, *[one.contact] * periods, np.ones((AFTER, len(one.names)), bool)]
     contact = np.vstack(rows)
     phase = np.concatenate([*ahead, share, np.zeros(AFTER)])
-    now = before.motion.contact[at : at + FIXED]
     if not np.array_equal(contact[:FIXED], now):  # the old walk comes to rest there
         contact = np.vstack([now, np.ones((BEFORE, len(one.names)), bool), contact])
         phase = np.concatenate([np.zeros(FIXED + BEFORE), phase])
@@ -311,71 +362,74 @@ def _goals(
     return LocomotionGoals(way.travel, way.turn, None, tuple(places))
 
 
-def _moved(motion: LocomotionMotion, at: int, back: int = 0) -> LocomotionMotion:
-    """The motion's samples from `at - back` on, in the frame where sample `at` is at the origin
-    and heads along x."""
-    x, y, z, w = motion.base[at, 3:]
-    yaw = math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
-    c, s = math.cos(yaw), math.sin(yaw)
-    turn = np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]])
-    origin = np.array([*motion.com[at, :2], 0.0])
-    rows = slice(at - back, None)
-    base = np.hstack([
-        (motion.base[rows, :3] - origin) @ turn.T,
-        quat_multiply(quat_exp([0.0, 0.0, -yaw]), motion.base[rows, 3:]),
-    ])  # fmt: skip
-    return replace(
-        motion, com=(motion.com[rows] - origin) @ turn.T, base=base,
-        contacts=(motion.contacts[rows] - origin) @ turn.T, forces=motion.forces[rows] @ turn.T,
-        yaw=motion.yaw[rows] - yaw, tilt=motion.tilt[rows], spins=motion.spins[rows],
-        positions=motion.positions[rows], contact=motion.contact[rows],
-    )  # fmt: skip
+ROWS = "com base positions contacts contact forces spins yaw tilt".split()
+"""What a motion has at every sample."""
 
 
-def _guess(
-    robot: LeggedRobot, start: LocomotionMotion, pattern: FootfallPattern
-) -> LocomotionMotion:
-    """To begin the search with: the old walk as long as its feet are on the ground as the new one's
-    are, then a robot that stands where that leads to."""
-    count = pattern.samples
-    shared = min(start.samples - FIXED, count)
-    same = (start.contact[:shared] == pattern.contact[:shared]).all(axis=1)
+def _guess(begin: WalkBegin, pattern: FootfallPattern) -> LocomotionMotion:
+    """To begin the search with: the old walk with its last period and its end, and periods before
+    them left out or repeated; of another gait see `_standing_guess`."""
+    old, left, count = begin.motion, begin.motion.samples - begin.sample, pattern.samples
+    period = begin.gait.samples
+    tail, more = period + AFTER, count - left
+    kept = min(count, left) - tail  # samples before the last period
+    if more % period or kept < 0 or (more > 0 and kept < period):
+        return _standing_guess(begin, pattern)
+    between = np.arange(max(more, 0)) % period + kept - period
+    rows = begin.sample + np.concatenate([np.arange(kept), between, np.arange(left - tail, left)])
+    if not np.array_equal(old.contact[rows], pattern.contact):
+        return _standing_guess(begin, pattern)
+    parts: list[dict[str, Any]] = []
+    place = begin.frame  # where the next piece begins, in axes of the old walk
+    for piece in np.split(rows, np.flatnonzero(np.diff(rows) != 1) + 1):
+        own = Begin(old, int(piece[0])).frame
+        moved = old.seen_from(composed(own, inverse(place)))
+        parts.append({key: getattr(moved, key)[piece] for key in ROWS})
+        if piece[-1] + 1 < old.samples:
+            place = Begin(moved, int(piece[-1]) + 1).frame
+    whole: dict[str, Any] = {key: np.concatenate([one[key] for one in parts]) for key in ROWS}
+    return replace(old, **whole)
+
+
+def _standing_guess(begin: Begin, pattern: FootfallPattern) -> LocomotionMotion:
+    """The old walk as long as its feet are on the ground as the new one's are, then a robot that
+    stands where that leads to."""
+    old = begin.motion
+    rows = {key: getattr(old, key)[begin.sample :] for key in ROWS}
+    count, left = pattern.samples, old.samples - begin.sample
+    shared = min(left - FIXED, count)
+    same = (rows["contact"][:shared] == pattern.contact[:shared]).all(axis=1)
     kept = max(FIXED, shared if same.all() else int(np.argmin(same)))
-    rows = np.minimum(np.arange(count), kept - 1)
-    rows[kept:] = start.samples - 1
+    at = np.minimum(np.arange(count), kept - 1)
+    at[kept:] = left - 1
+    guess = {key: value[at] for key, value in rows.items()}
     shift = np.zeros((count, 3))
-    shift[kept:, :2] = start.com[kept - 1, :2] - start.com[-1, :2]
+    shift[kept:, :2] = rows["com"][kept - 1, :2] - rows["com"][-1, :2]
     on = pattern.contact[..., None]
-    share = start.forces[-1].sum(axis=0) / np.maximum(on.sum(axis=1, keepdims=True), 1)
-    forces = np.where(on, share, 0.0)
-    forces[:kept] = start.forces[:kept]
-    base = start.base[rows].copy()
-    base[:, :3] += shift
-    return replace(
-        start, com=start.com[rows] + shift, base=base, positions=start.positions[rows],
-        contacts=start.contacts[rows] + shift[:, None], contact=pattern.contact, forces=forces,
-        spins=start.spins[rows], yaw=start.yaw[rows], tilt=start.tilt[rows],
-    )  # fmt: skip
+    standing = rows["forces"][-1].sum(axis=0) / np.maximum(on.sum(axis=1, keepdims=True), 1)
+    guess["com"] = guess["com"] + shift
+    guess["base"] = guess["base"] + np.pad(shift, ((0, 0), (0, 4)))
+    guess["contacts"] = guess["contacts"] + shift[:, None]
+    guess["forces"] = np.where(on, standing, 0.0)
+    guess["forces"][:kept] = rows["forces"][:kept]
+    return replace(old, **{**guess, "contact": pattern.contact})
 
 
 def _refined(
-    robot: LeggedRobot, gait: Gait, motion: LocomotionMotion, phase: np.ndarray,
-    before: PlannedWalk | None, at: int,
-) -> PlannedWalk:  # fmt: skip
+    robot: LeggedRobot, gait: Gait, motion: LocomotionMotion, phase: np.ndarray, begin: Begin | None
+) -> PlannedWalk:
     """With the points that are sent; their ranges and speeds are checked too."""
     whole, back = motion, 0
-    if before is not None:
-        back = min(OVERLAP, at)
-        old = _moved(before.motion, at, back)
+    if begin is not None:
+        back = min(OVERLAP, begin.sample)
+        before = slice(begin.sample - back, begin.sample)
         rows: dict[str, Any] = {
-            key: np.concatenate([getattr(old, key)[:back], getattr(motion, key)])
-            for key in (
-                "com base positions contacts contact forces spins yaw tilt".split()
-            )
-        }  # fmt: skip
+            key: np.concatenate([getattr(begin.motion, key)[before], getattr(motion, key)])
+            for key in ROWS
+        }
         for key in ("yaw", "tilt"):
             rows[key] = np.unwrap(rows[key], axis=0)
-        whole = replace(motion, **rows)
+        whole = replace(motion, **rows, begin_rates=())  # the walk before takes care of its rates
     factor = gait.factor if not motion.contact.all() else 1
     fine = whole
     if factor > 1 and motion.holds:

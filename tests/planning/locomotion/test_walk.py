@@ -65,14 +65,14 @@ def test_a_walk_begins_and_ends_standing(robot, walk):
 
 def test_a_walk_goes_on_from_the_one_before_without_a_jump(robot, walk):
     at = walk.boundaries()[0]
-    other = plan_walk(robot, TROT, way_to(TROT, (0.2, 0.05), 0.2), before=walk, at=at)
+    other = plan_walk(robot, TROT, way_to(TROT, (0.2, 0.05), 0.2), begin=walk.begin(at))
     assert other.holds and other.motion.status == "reached"
     q, v, _ = walk.trajectory().at(at * walk.motion.step)
     np.testing.assert_allclose(other.trajectory().positions[0], q, atol=2e-3)
     np.testing.assert_allclose(other.trajectory().velocities[0], v, atol=0.2)
     assert np.abs(v).max() > 0.5  # it did not stand there
     with pytest.raises(InputError, match="the end of a period"):
-        plan_walk(robot, TROT, way_to(TROT, (0.1, 0.0), 0.0), before=walk, at=at + 3)
+        walk.begin(at + 3)
 
 
 def test_the_robot_in_the_engine_follows_a_walk(robot, walk):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from diffsim_ros.errors import InputError, nearest
-from diffsim_ros.rotation import quat_conjugate, quat_exp, quat_log, quat_multiply
+from diffsim_ros.rotation import quat_conjugate, quat_exp, quat_log, quat_multiply, quat_yaw
 
 from ..densify import densified
 from ..legged_robot import LeggedRobot
@@ -255,14 +255,9 @@ def _shares(points: np.ndarray, com: np.ndarray) -> np.ndarray:
     return np.asarray(np.linalg.lstsq(A, np.array([1.0, 0.0, 0.0]), rcond=None)[0])
 
 
-def _yaw(quaternion: np.ndarray) -> float:
-    x, y, z, w = quaternion
-    return float(np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)))
-
-
 def _placement(end: np.ndarray, start: np.ndarray) -> tuple[float, np.ndarray]:
     """Turn about z and shift (2,) that lead a base pose `start` (7,) to where `end` is."""
-    turn = _yaw(end[3:7]) - _yaw(start[3:7])
+    turn = quat_yaw(end[3:7]) - quat_yaw(start[3:7])
     c, s = np.cos(turn), np.sin(turn)
     return turn, end[:2] - np.array([[c, -s], [s, c]]) @ start[:2]
 
