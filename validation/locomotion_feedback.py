@@ -8,7 +8,7 @@ feedback   torques of `TrackingController` at 500 Hz from the true state
 open_loop  PD motors told the motion's angles, speeds and efforts (`tracking_mujoco.OpenLoop`)
 error      of the base's position beside the motion, root of the mean square and largest [m];
 turn_error largest angle [rad]
-pushes     of impulses along an axis, 0.2 m/s times the mass apart: the last one before the first of
+pushes     of impulses along an axis, 0.3 m/s times the mass apart: the last one before the first of
            which the robot falls, at the worse of two phases of the gait; share survived of all
 """
 
@@ -61,7 +61,7 @@ PHASES = (1.67, 1.795)
 BEFORE = 0.3
 """[s] before a push at which a robot begins, as the motion is there."""
 AXES = {"forward": (1.0, 0.0), "sideways": (0.0, 1.0)}
-PUSHES = tuple(round(0.2 * k, 1) for k in range(1, 11))
+PUSHES = tuple(round(0.3 * k, 1) for k in range(1, 7))
 """Impulses over mass [m/s] that are tried."""
 AFTER = 1.0
 """[s] that a pushed robot has to stay up."""

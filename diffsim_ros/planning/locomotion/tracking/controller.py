@@ -28,6 +28,8 @@ class ControllerOptions:
     period  of the predictive control [s]
     feet, joints  gains on errors of position [1/s^2] and speed [1/s]: of feet in the air (position:
             height alone), of joints
+    stiffness  of joints about the plan's angles, in weights times standing heights per rad: what
+            motors add to the torques of inverse dynamics;  damping_time  over it [s]
     """
 
     period: float = 0.02
@@ -152,7 +154,7 @@ class TrackingController:
         lift[:, 2] = kp * off[:, 2]
         speed = of.point_velocity[0] + rate - at["velocity"]
         found = np.asarray(of.point_acceleration[0] + lift + kd * speed)
-        for j in self.footfalls.hastened(time):
+        for j in self.footfalls.hastened():
             fall = -min(max(at["point"][j, 2] / left[j, 0], 0.2), 1.0)
             found[j, 2] = kd * (fall - at["velocity"][j, 2])
         return found

@@ -1,7 +1,7 @@
 """Footfalls as they happen: a motion's pattern, changed by what is measured.
 
-A foot that meets the ground early stands.  Footholds to come move with the capture point, beside
-the one of the motion [Pratt 2006]; a foot lands before the capture point is out of its reach.
+A foot that meets the ground early stands.  Footholds to come move with the capture point, and a
+foot lands before the capture point is out of its reach (T5).
 """
 
 from __future__ import annotations
@@ -35,7 +35,12 @@ class FootfallOptions:
 
 
 class Footfalls:
-    """Of one robot along one motion."""
+    """Of one robot with m feet along one motion.
+
+    swing  (m,) numbers of the swings that the motion has now, -1: none
+    down   (m,) feet that stand although the motion has them in the air
+    lands  (m,) when these swings end [s]
+    """
 
     def __init__(
         self, robot: LeggedRobot, motion: ComposedMotion, options: FootfallOptions
@@ -45,7 +50,7 @@ class Footfalls:
         self.rate = math.sqrt(GRAVITY / self.height)
         self.swings = motion.swings()
         m = len(self.swings)
-        self.down = np.zeros(m, bool)  # stands although the motion has it in the air
+        self.down = np.zeros(m, bool)
         self.swing = np.full(m, -1)
         self.lands = np.zeros(m)
 
@@ -68,7 +73,7 @@ class Footfalls:
                 self.down[j] = changed = True
         return changed
 
-    def hastened(self, time: float) -> list[int]:
+    def hastened(self) -> list[int]:
         """Feet in the air that land before the motion has them land."""
         return [
             j
@@ -86,52 +91,67 @@ class Footfalls:
         self, time: float, times: np.ndarray, of: ReferenceStates, points: np.ndarray,
         com: np.ndarray, velocity: np.ndarray,
     ) -> ReferenceStates:  # fmt: skip
-        """The motion at `times`, the second one now, with contacts and footholds as they will be."""
-        o, w = self.options, self.rate
-        m = len(self.swings)
+        """The motion at `times` (N,), the second one now, with contacts and footholds to come.
+
+        of  the motion there;  points (m, 3) feet [m], com (3,) [m], velocity (3,) [m/s] as measured
+        Footholds to come are off the motion's by what the capture point is, x + v / w with
+        w^2 = g / H, beside the body at most `reach`; a foot in the air lands before e^(w t) times
+        the capture point's way from the feet that stand is as far.
+        """
         off = com[:2] - of.com[1, :2]
-        capture = off + (velocity - of.com_velocity[1])[:2] / w
+        capture = off + (velocity - of.com_velocity[1])[:2] / self.rate
         places = points[:, :2] - of.points[1, :, :2]
-        pattern = self.swing < 0
-        support = places[pattern].mean(axis=0) if pattern.any() else off
-        away = capture - support
-        size = max(float(np.linalg.norm(away)), 1e-9)
-        reach = o.reach * self.height
-        most = math.log(max(reach / size, 1e-9)) / w  # [s] until the capture point is out of reach
-        contact = of.contact.copy()
+        meant = self.swing < 0
+        support = places[meant].mean(axis=0) if meant.any() else off
+        reach = self.options.reach * self.height
+        away = max(float(np.linalg.norm(capture - support)), 1e-9)
+        self._hasten(time + math.log(max(reach / away, 1e-9)) / self.rate, time)
+        beside = capture - off
+        moved = off + beside * min(1.0, reach / max(float(np.linalg.norm(beside)), 1e-9))
+        contact = self._contact(time, times, of.contact, points)
         wanted = of.points.copy()
-        for j in range(m):
-            swings, k = self.swings[j], int(self.swing[j])
-            if k >= 0 and not self.down[j]:
-                land = min(self.lands[j], time + max(o.soon, most))
-                self.lands[j] = land
-                contact[(times >= land - 1e-9) & (times < swings[k, 1]), j] = True
-            elif k >= 0:
-                contact[(times >= time - 1e-9) & (times < swings[k, 1]), j] = True
-            if k < 0 and points[j, 2] > o.touch:
-                contact[(times >= time - 1e-9) & (times < time + points[j, 2] / o.down), j] = False
-            # Footholds: those of now are where feet stand, those to come move.
-            left = max(self.lands[j] - time, 0.0) if k >= 0 and not self.down[j] else 0.0
-            moved = capture.copy()
-            beside = moved - off
-            far = float(np.linalg.norm(beside))
-            if far > reach:
-                moved = off + beside * reach / far
-            first = int(np.argmin(contact[1:, j])) + 1 if not contact[1:, j].all() else len(times)
-            if k >= 0 and not self.down[j]:
-                part = np.clip((times - time) / max(left, 1e-6), 0.0, 1.0)[:, None]
+        for j in range(len(self.swings)):
+            if self._flies(j):
+                left = max(self.lands[j] - time, 1e-6)
+                part = np.clip((times - time) / left, 0.0, 1.0)[:, None]
                 wanted[:, j, :2] += (1 - part) * places[j] + part * moved
-            else:
+            else:  # it stays where it stands until it lifts
+                ahead = contact[1:, j]
+                first = len(times) if ahead.all() else int(np.argmin(ahead)) + 1
                 wanted[first:, j, :2] += moved
                 wanted[:first, j, :2] = points[j, :2]
             wanted[contact[:, j], j, 2] = 0.0
-        forces = of.forces
-        changed = (contact != of.contact).any(axis=1)
-        if changed.any():
-            forces = forces.copy()
-            count = np.maximum(contact.sum(axis=1), 1)
-            total = of.forces[..., 2].sum(axis=1)
-            even = np.zeros_like(forces)
-            even[..., 2] = np.where(contact, (total / count)[:, None], 0.0)
-            forces[changed] = even[changed]
-        return replace(of, contact=contact, points=wanted, forces=forces)
+        return replace(of, contact=contact, points=wanted, forces=_shared(of, contact))
+
+    def _flies(self, j: int) -> bool:
+        return bool(self.swing[j] >= 0 and not self.down[j])
+
+    def _hasten(self, latest: float, time: float) -> None:
+        for j in range(len(self.swings)):
+            if self._flies(j):
+                self.lands[j] = min(self.lands[j], max(latest, time + self.options.soon))
+
+    def _contact(
+        self, time: float, times: np.ndarray, of: np.ndarray, points: np.ndarray
+    ) -> np.ndarray:
+        """(N, m) flags: the motion's, but for the swings of now and feet that are late."""
+        o, contact, ahead = self.options, of.copy(), times >= time - 1e-9
+        for j, swings in enumerate(self.swings):
+            k = self.swing[j]
+            if k >= 0:
+                stands = ahead if self.down[j] else times >= self.lands[j] - 1e-9
+                contact[stands & (times < swings[k, 1]), j] = True
+            elif points[j, 2] > o.touch:
+                contact[ahead & (times < time + points[j, 2] / o.down), j] = False
+        return contact
+
+
+def _shared(of: ReferenceStates, contact: np.ndarray) -> np.ndarray:
+    """The motion's forces (N, m, 3); where other feet stand, its load in even shares."""
+    changed = (contact != of.contact).any(axis=1)
+    if not changed.any():
+        return of.forces
+    load = of.forces[..., 2].sum(axis=1) / np.maximum(contact.sum(axis=1), 1)
+    even = np.zeros_like(of.forces)
+    even[..., 2] = np.where(contact, load[:, None], 0.0)
+    return np.where(changed[:, None, None], even, of.forces)

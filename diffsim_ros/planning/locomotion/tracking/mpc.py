@@ -61,7 +61,8 @@ class MpcOptions:
 class Horizon:
     """What a tick plans: samples at `times` (N,), the second one now; its plan and the reference.
 
-    plan        arrays of the engine, forces in weights;  reference at the same times
+    plan        arrays of the engine, forces in weights;  reference at the same times; wanted: with
+                contacts and footholds as `Footfalls` has them
     value       E;  iterations taken
     """
 
