@@ -64,7 +64,7 @@ def test_a_foot_that_meets_the_ground_early_stands_until_it_is_lifted_again():
     assert found.points[1, 1] == pytest.approx(points[1], abs=1e-12)
     weight = library().robot.mass * 9.81
     assert found.forces[1, 1, 2] > 0.1 * weight
-    own.observe(own.swings[1][2, 0] + 0.02, points + [0.0, 0.0, 0.02])
+    own.observe(own.swings[1][2, 0] + 0.02, points + np.array([0.0, 0.0, 0.02]))
     assert not own.down[1]
 
 
