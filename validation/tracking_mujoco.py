@@ -82,9 +82,10 @@ class OpenLoop:
 
 def simulated(
     robot: LeggedRobot, motion: ComposedMotion, policy: Policy, world: World = PLAIN, *,
-    foot: float = 0.004, until: float | None = None,
+    foot: float = 0.004, begin: float = 0.0, until: float | None = None,
 ) -> Tracked:  # fmt: skip
-    """The robot in MuJoCo from the motion's beginning, to its end or `until` [s], or till it falls.
+    """The robot in MuJoCo from where the motion is at `begin` [s], to its end or `until` [s], or
+    till it falls.
 
     An `OpenLoop` has its PD motors; any other policy gives torques.
     """
@@ -101,13 +102,13 @@ def simulated(
     dofs = [model.joint(name).dofadr[0] for name in names]
     motors = [model.actuator(name).id for name in names]
     base = model.jnt_bodyid[0]
-    start = motion.at(np.array([0.0]))
+    start = motion.at(np.array([begin]))
     _set(data, start.q[0], start.qd[0], at, dofs)
     mujoco.mj_forward(model, data)
     end = motion.duration if until is None else until
     push = np.array(world.push) / PUSH
     times, rows, found, fell = [], [], [], False
-    for k in range(round(end / STEP)):
+    for k in range(round(begin / STEP), round(end / STEP)):
         time = k * STEP
         pushed = world.push_time <= time < world.push_time + PUSH
         data.xfrc_applied[base, :3] = push if pushed else 0.0

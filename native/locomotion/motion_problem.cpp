@@ -19,8 +19,9 @@ Penalty penalty(double x, double epsilon) {
 }
 
 // Inequalities of a motion that follows a reference: one or two steps from a measured state must
-// not end at the first limit they meet. Those of forces hold in inverse dynamics.
-constexpr double kSoftWeight = 0.03, kSoftBand = 5;
+// not end at the first limit they meet. Those of forces are harder: a plan that pulls at feet, or
+// pushes beyond the cone, brakes by what inverse dynamics cannot give, and the body pitches.
+constexpr double kSoftWeight = 0.03, kSoftForces = 0.3, kSoftBand = 5;
 
 MotionTerms make_terms(const LeggedModel& model, const MotionTask& task) {
   MotionTerms terms;
@@ -122,7 +123,7 @@ class MotionProblem::Sink : public RowSink {
     const double r = rows_.value[0];
     double weight = weight_;
     if (problem_.task_.reference) {
-      weight *= kSoftWeight;
+      weight *= term_->unit == "N" ? kSoftForces : kSoftWeight;
       epsilon *= kSoftBand;
     }
     const Penalty p = penalty(r + shift, epsilon);

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from diffsim_ros.errors import InputError
 from diffsim_ros.rotation import quat_conjugate, quat_log, quat_multiply
 
 from ..legged_robot import LeggedRobot
+from .footfalls import FootfallOptions, Footfalls
 from .inverse_dynamics import Efforts, InverseDynamics, InverseDynamicsOptions, Wanted
 from .mpc import Horizon, Mpc, MpcOptions
 from .reference import ComposedMotion, ReferenceStates
@@ -27,15 +28,16 @@ class ControllerOptions:
     period  of the predictive control [s]
     feet, joints  gains on errors of position [1/s^2] and speed [1/s]: of feet in the air (position:
             height alone), of joints
-    touch   height [m] above which a foot that should stand is in the air; it is sent down at `down`
-            [m/s]
+    stiffness  of joints about the plan's angles, in weights times standing heights per rad: what
+            motors add to the torques of inverse dynamics;  damping_time  over it [s]
     """
 
     period: float = 0.02
     feet: tuple[float, float] = (900.0, 60.0)
     joints: tuple[float, float] = (100.0, 20.0)
-    touch: float = 0.01
-    down: float = 0.4
+    stiffness: float = 2.0
+    damping_time: float = 0.01
+    footfalls: FootfallOptions = field(default_factory=FootfallOptions)
     mpc: MpcOptions = field(default_factory=MpcOptions)
     dynamics: InverseDynamicsOptions = field(default_factory=InverseDynamicsOptions)
 
@@ -61,6 +63,8 @@ class TrackingController:
         self.robot, self.motion, self.options = robot, motion, options
         self.mpc = Mpc(robot, motion, options.mpc)
         self.dynamics = InverseDynamics(robot, options.dynamics, balls=balls)
+        self.footfalls = Footfalls(robot, motion, options.footfalls)
+        self._unit = self.mpc.weight * self.footfalls.height
         self.timing = TickTimes()
         self._horizon: Horizon | None = None
         self._next = -np.inf
@@ -76,18 +80,34 @@ class TrackingController:
         for name, row, size in (("q", q, 7 + n), ("qd", qd, 6 + n)):
             if np.shape(row) != (size,) or not np.all(np.isfinite(row)):
                 raise InputError("state estimate", name, row, f"{size} finite numbers")
-        if time >= self._next - 1e-9:
+        at = self.dynamics.dynamics(q, qd)
+        landed = self.footfalls.observe(time, at["point"])
+        if landed or time >= self._next - 1e-9:
             began = clock.thread_time()
-            self._horizon = self.mpc.tick(time, q, qd)
+            stands, _ = self.footfalls.stands(time, at["point"])
+            after = self._landed(at, qd, stands)
+            self._horizon = self.mpc.tick(time, q, after, self.footfalls)
             self.timing.mpc.append(clock.thread_time() - began)
             self._next = time + self.options.period
         began = clock.thread_time()
-        found = self._efforts(time, q, qd)
+        found = self._efforts(time, q, qd, at)
         self.timing.dynamics.append(clock.thread_time() - began)
         self.timing.unsolved += not found.solved
         return found.torques
 
-    def _efforts(self, time: float, q: np.ndarray, qd: np.ndarray) -> Efforts:
+    @staticmethod
+    def _landed(at: Mapping[str, np.ndarray], qd: np.ndarray, stands: np.ndarray) -> np.ndarray:
+        """qd after feet that stand have stopped, as by an impact without rebound."""
+        rows = (3 * np.flatnonzero(stands)[:, None] + np.arange(3)).ravel()
+        J = at["J"][rows]
+        by = np.linalg.solve(at["M"], J.T)
+        mass = J @ by
+        mass[np.diag_indices(len(rows))] *= 1 + 1e-6
+        return np.asarray(qd - by @ np.linalg.solve(mass, J @ qd))
+
+    def _efforts(
+        self, time: float, q: np.ndarray, qd: np.ndarray, at: dict[str, np.ndarray]
+    ) -> Efforts:
         horizon, h = self._horizon, self.options.mpc.step
         assert horizon is not None
         of = self.motion.at(np.array([time]))
@@ -100,16 +120,19 @@ class TrackingController:
         kp, kd = self.options.joints
         q_wanted, qd_wanted = of.q[0, 7:] + joints[0], of.qd[0, 6:] + joints[1]
         joint = kp * (q_wanted - q[7:]) + kd * (qd_wanted - qd[6:])
-        at = self.dynamics.dynamics(q, qd)
         kd = self.options.feet[1]
         feet = self._feet(horizon, time, of, at)
         # A foot that should stand but is in the air cannot push: it is sent down.
-        high = of.contact[0] & (at["point"][:, 2] > self.options.touch)
-        stands = of.contact[0] & ~high
-        down = kd * (np.array([0.0, 0.0, -self.options.down]) - at["velocity"])
+        stands, high = self.footfalls.stands(time, at["point"])
+        down = kd * (np.array([0.0, 0.0, -self.options.footfalls.down]) - at["velocity"])
         feet = np.where(high[:, None], down, feet)
         forces = self.mpc.weight * horizon.plan["f"][k if part < 0.5 else k + 1]
-        return self.dynamics(q, qd, Wanted(base, stands, feet, forces, joint))
+        out = self.dynamics(q, qd, Wanted(base, stands, feet, forces, joint), at)
+        kp = self.options.stiffness * self._unit
+        beside = q_wanted - q[7:] + self.options.damping_time * (qd_wanted - qd[6:])
+        effort = self.dynamics.effort
+        torques = np.clip(out.torques + kp * beside, -effort, effort)
+        return replace(out, torques=torques)
 
     def _feet(
         self, horizon: Horizon, time: float, of: ReferenceStates, at: Mapping[str, np.ndarray]
@@ -117,19 +140,24 @@ class TrackingController:
         """(m, 3) accelerations of feet in the air: along the ground they reach the planned foothold
         when it is due, whatever they are off the reference now; heights are the reference's."""
         kp, kd = self.options.feet
-        ahead = horizon.reference.contact[1:].copy()
+        ahead = horizon.wanted.contact[1:].copy()
         ahead[-1] = True
         landing = 1 + np.argmax(ahead, axis=0)
         each = np.arange(len(landing))
-        moved = (horizon.plan["e"] - horizon.reference.points)[landing, each]
-        left = np.maximum(horizon.times[landing] - time, SOON)[:, None]
+        lands = np.where(self.footfalls.swing >= 0, self.footfalls.lands, horizon.times[landing])
+        moved = horizon.plan["e"][landing, each] - horizon.reference.points[landing, each]
+        left = np.maximum(lands - time, SOON)[:, None]
         off = of.points[0] - at["point"]
         rate = (off + moved) / left
         rate[:, 2] = 0.0
         lift = np.zeros_like(off)
         lift[:, 2] = kp * off[:, 2]
         speed = of.point_velocity[0] + rate - at["velocity"]
-        return np.asarray(of.point_acceleration[0] + lift + kd * speed)
+        found = np.asarray(of.point_acceleration[0] + lift + kd * speed)
+        for j in self.footfalls.hastened():
+            fall = -min(max(at["point"][j, 2] / left[j, 0], 0.2), 1.0)
+            found[j, 2] = kd * (fall - at["velocity"][j, 2])
+        return found
 
     def _base(self, horizon: Horizon, k: int) -> np.ndarray:
         """(6,) acceleration of the plan about sample k."""

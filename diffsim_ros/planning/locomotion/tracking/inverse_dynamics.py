@@ -14,13 +14,15 @@ from diffsim_ros.errors import InputError
 from ..legged_robot import LeggedRobot
 
 BASE = 6
+OCTAGON = np.array([[math.cos(k * math.pi / 4), math.sin(k * math.pi / 4)] for k in range(8)])
+"""Directions (8, 2) in which a foot's force along the ground is bounded."""
 EFFORT = 1e4
 """[N m] of joints without a known limit."""
 
 
 @dataclass(frozen=True)
 class InverseDynamicsOptions:
-    """friction      [1] that forces may use, as a pyramid within the cone
+    """friction      [1] that forces may use, as an octagon within the cone
     least_load, most_load  of a foot that stands, in weights of the robot
     still         [1/s] by which the speed of feet that stand decays
     stance, base, turn, swing, forces, joints  weights of feet that stay, of wanted accelerations of
@@ -152,20 +154,18 @@ class InverseDynamics:
         left = -(at["bias"] + o.still * at["velocity"])[stands].ravel()
         P[:n, :n] += o.stance * Jc.T @ Jc
         c[:n] += -o.stance * Jc.T @ left
-        # Of a foot: |fx|, |fy| <= mu fz / sqrt 2, loads between bounds; then torques.
-        G = np.zeros((5 * len(stands) + n - BASE, size))
+        # Of a foot: forces within an octagon in the cone, loads between bounds; then torques.
+        sides, each = len(OCTAGON), len(OCTAGON) + 1
+        G = np.zeros((each * len(stands) + n - BASE, size))
         low, high = np.full(len(G), -np.inf), np.full(len(G), np.inf)
-        mu = o.friction / math.sqrt(2)
         for s in range(len(stands)):
-            at_f, r = n + 3 * s, 5 * s
-            for axis in (0, 1):
-                for sign in (0, 1):
-                    G[r + 2 * axis + sign, at_f + axis] = 1 - 2 * sign
-                    G[r + 2 * axis + sign, at_f + 2] = -mu
-            high[r : r + 4] = 0.0
-            G[r + 4, at_f + 2] = 1.0
-            low[r + 4], high[r + 4] = o.least_load, o.most_load
-        r = 5 * len(stands)
+            at_f, r = n + 3 * s, each * s
+            G[r : r + sides, at_f : at_f + 2] = OCTAGON
+            G[r : r + sides, at_f + 2] = -o.friction * math.cos(math.pi / sides)
+            high[r : r + sides] = 0.0
+            G[r + sides, at_f + 2] = 1.0
+            low[r + sides], high[r + sides] = o.least_load, o.most_load
+        r = each * len(stands)
         G[r:, :n], G[r:, n:] = at["M"][BASE:], -W * Jc[:, BASE:].T
         low[r:], high[r:] = -self.effort - at["h"][BASE:], self.effort - at["h"][BASE:]
         return Program(P, c, A, b, G, low, high)
@@ -183,9 +183,12 @@ class InverseDynamics:
         status = solver.solve()
         return np.array(solver.result.x), solver.result, status == self._piqp.PIQP_SOLVED
 
-    def __call__(self, q: np.ndarray, qd: np.ndarray, wanted: Wanted) -> Efforts:
-        """Torques at a state q (7 + n,), qd (6 + n,)."""
-        at = self.dynamics(q, qd)
+    def __call__(
+        self, q: np.ndarray, qd: np.ndarray, wanted: Wanted,
+        at: dict[str, np.ndarray] | None = None,
+    ) -> Efforts:  # fmt: skip
+        """Torques at a state q (7 + n,), qd (6 + n,); at: of `dynamics` there."""
+        at = self.dynamics(q, qd) if at is None else at
         n, stands = len(at["h"]), np.flatnonzero(wanted.stands)
         x, _, solved = self.solve(self.program(at, wanted))
         forces = np.zeros((len(self.links), 3))

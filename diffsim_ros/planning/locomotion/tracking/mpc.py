@@ -18,6 +18,7 @@ from diffsim_ros.rotation import quat_conjugate, quat_exp, quat_log, quat_matrix
 
 from ..generator import engine_model
 from ..legged_robot import LeggedRobot
+from .footfalls import Footfalls
 from .reference import ComposedMotion, ReferenceStates
 
 FADE = 0.1
@@ -60,13 +61,15 @@ class MpcOptions:
 class Horizon:
     """What a tick plans: samples at `times` (N,), the second one now; its plan and the reference.
 
-    plan        arrays of the engine, forces in weights;  reference at the same times
+    plan        arrays of the engine, forces in weights;  reference at the same times; wanted: with
+                contacts and footholds as `Footfalls` has them
     value       E;  iterations taken
     """
 
     times: np.ndarray
     plan: Mapping[str, np.ndarray]
     reference: ReferenceStates
+    wanted: ReferenceStates
     value: float
     iterations: int
 
@@ -76,7 +79,7 @@ class Horizon:
         q, of = self.plan["q"], self.reference.q
         turn = quat_log(quat_multiply(quat_conjugate(of[:, 3:7]), q[:, 3:7]))
         return (
-            q[:, :3] - of[:, :3], turn, q[:, 7:] - of[:, 7:], self.plan["e"] - self.reference.points
+            q[:, :3] - of[:, :3], turn, q[:, 7:] - of[:, 7:], self.plan["e"] - self.wanted.points
         )  # fmt: skip
 
 
@@ -98,12 +101,20 @@ class Mpc:
         self._problem: Any = None
         self.last: Horizon | None = None
 
-    def tick(self, time: float, q: np.ndarray, qd: np.ndarray) -> Horizon:
+    def tick(
+        self, time: float, q: np.ndarray, qd: np.ndarray, footfalls: Footfalls | None = None
+    ) -> Horizon:
         """The plan at `time` [s] from the state q (7 + n,), qd (6 + n,) as `ReferenceStates` has
         them; it begins with the former one, shifted."""
         options = self.options
         times = time + options.step * (np.arange(options.samples) - 1.0)
-        of = self.motion.at(times)
+        motion = self.motion.at(times)
+        of = motion
+        state = self.tree.centroidal(q, qd)
+        com = np.asarray(state["com"])
+        velocity = np.asarray(state["momentum"])[3:] / self.robot.mass
+        if footfalls is not None:
+            of = footfalls.adapt(time, times, of, self.legged.place(q), com, velocity)
         task = _engine.MotionTask(
             options.step, of.contact, np.where(of.contact, 0.0, np.maximum(of.points[..., 2], 0.0)),
             friction=options.friction, end="free", fixed=2, free_forces=True,
@@ -114,10 +125,10 @@ class Mpc:
             self._problem = _engine.MotionProblem(self.legged, task)
         reference = self._as_plan(of)
         self._problem.set_task(task, reference)
-        guess = self._guess(times, of, reference, q)
-        self._begin(guess, of, q, qd)
+        guess = self._guess(times, motion, of, reference, q)
+        self._begin(guess, motion, of.contact[1], q, qd)
         found = self._problem.improve(guess, self._solver)
-        self.last = Horizon(times, found["plan"], of, found["value"], found["iterations"])
+        self.last = Horizon(times, found["plan"], motion, of, found["value"], found["iterations"])
         return self.last
 
     def _as_plan(self, of: ReferenceStates) -> dict[str, np.ndarray]:
@@ -129,11 +140,12 @@ class Mpc:
         }  # fmt: skip
 
     def _guess(
-        self, times: np.ndarray, of: ReferenceStates, reference: Mapping[str, np.ndarray],
-        q: np.ndarray,
+        self, times: np.ndarray, of: ReferenceStates, wanted: ReferenceStates,
+        reference: Mapping[str, np.ndarray], q: np.ndarray,
     ) -> dict[str, np.ndarray]:  # fmt: skip
         """The former plan's deviation from the reference, at the new times."""
         guess = {name: value.copy() for name, value in reference.items()}
+        guess["x"], guess["q"] = of.com.copy(), of.q.copy()
         former = self.last
         if former is None or times[0] - former.times[0] > self.options.horizon:
             return guess
@@ -162,7 +174,7 @@ class Mpc:
         guess["R"] = quat_matrix(guess["q"][:, 3:7])
         guess["e"] += points
         near = np.floor(u + 0.5).astype(int)
-        same = (of.contact & former.reference.contact[near])[..., None]
+        same = (wanted.contact & former.wanted.contact[near])[..., None]
         guess["f"] = np.where(same, former.plan["f"][near], guess["f"])
         return guess
 
@@ -171,8 +183,9 @@ class Mpc:
         return np.asarray(state["com"])
 
     def _begin(
-        self, guess: dict[str, np.ndarray], of: ReferenceStates, q: np.ndarray, qd: np.ndarray
-    ) -> None:
+        self, guess: dict[str, np.ndarray], of: ReferenceStates, contact: np.ndarray,
+        q: np.ndarray, qd: np.ndarray,
+    ) -> None:  # fmt: skip
         """The measured state as the second sample, and the one before such that their difference is
         the reference's with the measured error of velocity."""
         h = self.options.step
@@ -189,5 +202,5 @@ class Mpc:
         guess["q"][0] = np.concatenate([base, back, joints])
         guess["R"][:2] = quat_matrix(guess["q"][:2, 3:7])
         points = self.legged.place(q)
-        points[of.contact[1], 2] = 0.0  # where the pattern has them stand
+        points[contact, 2] = 0.0  # where the pattern has them stand
         guess["e"][1] = guess["e"][0] = points

@@ -59,6 +59,16 @@ class ComposedMotion:
         self.robot, self.names, self.starts, self._grid = robot, names, starts, states
         self.duration = GRID * (len(states.com) - 1)
 
+    def swings(self) -> list[np.ndarray]:
+        """Of every end effector, when it lifts and when it lands, (K, 2) [s]."""
+        found = []
+        for touching in self._grid.contact.T:
+            air = np.concatenate([[0], (~touching).astype(int), [0]])
+            change = np.diff(air)
+            lift, land = np.flatnonzero(change > 0), np.flatnonzero(change < 0)
+            found.append(GRID * (np.stack([lift, land], axis=1) - 0.5))
+        return found
+
     def at(self, times: np.ndarray) -> ReferenceStates:
         """The motion at times (N,) [s]; at rest before its beginning and after its end."""
         u = np.asarray(times, float) / GRID
