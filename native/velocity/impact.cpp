@@ -3,7 +3,9 @@
 // Until the first gap closes such contacts are left out; there,
 //   M (u+ - u-) = J^T B lambda,   c_n+ >= -e c_n-,
 // of the contacts that touch and approach fast, c_n+ >= 0 of others that touch, with friction; then
-// the rest of the step. A part of length s moves from (q, u) to (q', u') as a step of that length,
+// the rest of the step. Velocities of the scheme are those of half a step before; where bodies meet
+// nothing but what they bounce off, forces carry them to the instant of the impact, and back after
+// it. A part of length s moves from (q, u) to (q', u') as a step of that length,
 //   q' moved by s u'; where nothing presses, by ((h + s) u' - (h - s) u)/2,
 // which is s u' of a whole step: positions of a body that falls stay on the parabola of its whole
 // steps. All of it depends on where the step begins and on the time of impact only, so that the
@@ -63,16 +65,21 @@ void VelocityStepper::move_part(const State& from, double s, State& out) {
   at_.place_links(out);
 }
 
-std::string VelocityStepper::solve_impact(const State& s, const VectorXd& p) {
+void VelocityStepper::begin_impact(const State& s, const VectorXd& p) {
   h_ = 1;  // forces of contacts are impulses
   impact_ = true;
+  impacts_ = Impacts::stepped;
   independent_rates(scene_->nodes(), s, start_rates_);
   at_.place(p, s);
   at_.move(start_rates_);
   find_touches(s, h_, p, nullptr);
+}
+
+std::string VelocityStepper::solve_impact(const State& s, const VectorXd& p) {
+  begin_impact(s, p);
   rates_ = start_rates_;
   std::string unsolved;
-  State none = make_state({});  // no impulses to guess from
+  const State none = make_state({});  // no impulses to guess from
   for (std::size_t i = 0; i < islands_.size(); ++i) {
     Island& island = islands_[i];
     if (island.touches.empty()) continue;
@@ -81,6 +88,42 @@ std::string VelocityStepper::solve_impact(const State& s, const VectorXd& p) {
     island.M.factor();
     if (!solve_contacts(island, index, none, h_)) unsolved = island.touches[0].element->name();
   }
+  return unsolved;
+}
+
+void VelocityStepper::add_kick(const State& from, const Window& start, const VectorXd& p,
+                               double length, const std::vector<bool>& kicked) {
+  const Window own{{&from, &from, nullptr}, TimeScheme::bdf(1, length), start.t};
+  impacts_ = Impacts::none;
+  solve(from, own, p);
+  for (std::size_t i = 0; i < islands_.size(); ++i) {
+    if (kicked[i]) continue;
+    for (const int dof : model_->islands()[i].dofs) rates_[dof] = start_rates_[dof];
+  }
+  Part part{Part::Kind::kick, length, nullptr, -1, from, kicked};
+  set_rates(scene_->nodes(), rates_, part.end);
+  at_.place_links(part.end);
+  part.end.hard.clear();
+  parts_.push_back(std::move(part));
+}
+
+std::string VelocityStepper::add_impact(const State& from, const Window& start,
+                                        const VectorXd& p) {
+  begin_impact(from, p);
+  std::vector<bool> kicked;
+  for (const Island& island : islands_) {
+    const auto& touches = island.touches;
+    kicked.push_back(!touches.empty() && std::all_of(touches.begin(), touches.end(),
+                                                     [](const Touch& t) { return t.bounces; }));
+  }
+  add_kick(from, start, p, whole_ / 2, kicked);
+  Part impact{Part::Kind::impact, 1, nullptr, -1, parts_.back().end};
+  const std::string unsolved = solve_impact(parts_.back().end, p);
+  set_rates(scene_->nodes(), rates_, impact.end);
+  at_.place_links(impact.end);
+  report_contacts(1, impact.end);
+  parts_.push_back(std::move(impact));
+  add_kick(parts_.back().end, start, p, -whole_ / 2, kicked);
   return unsolved;
 }
 
@@ -95,8 +138,8 @@ double VelocityStepper::least_gap(const State& s, const VectorXd& p, std::size_t
       last = own.element;
     }
     for (const Gap& gap : gaps_) {
-      if (gap.point != own.point || !(gap.g < least)) continue;
-      least = gap.g;
+      if (gap.point != own.point || !(gap.g - kTouchingGap < least)) continue;
+      least = gap.g - kTouchingGap;
       which = i;
     }
   }
@@ -140,14 +183,14 @@ double VelocityStepper::time_of_impact(const State& from, const Window& start, c
 
 std::string VelocityStepper::split(const State& prev, const Window& start, const VectorXd& p) {
   parts_.clear();
-  parts_.reserve(2 * kMostImpacts + 3);  // `from` points into it
+  parts_.reserve(4 * kMostImpacts + 4);  // `from` points into it
   const State* from = &prev;
   double rest = whole_;
   for (int impacts = 0;; ++impacts) {
     impacts_ = impacts < kMostImpacts ? Impacts::split : Impacts::stepped;
     const Window own{{from, from, nullptr}, TimeScheme::bdf(1, rest), start.t};
     std::string unsolved = solve(*from, own, p);
-    Part part{rest, false, nullptr, -1, next_};
+    Part part{Part::Kind::step, rest, nullptr, -1, next_};
     move_part(*from, rest, part.end);
     std::size_t which = 0;
     const double gap = aside_.empty() ? 0 : least_gap(part.end, p, which);
@@ -164,12 +207,7 @@ std::string VelocityStepper::split(const State& prev, const Window& start, const
       from = &parts_.back().end;
       rest -= s;
     }
-    Part impact{0, true, nullptr, -1, *from};
-    unsolved = solve_impact(*from, p);
-    set_rates(scene_->nodes(), rates_, impact.end);
-    at_.place_links(impact.end);
-    report_contacts(1, impact.end);
-    parts_.push_back(std::move(impact));
+    unsolved = add_impact(*from, start, p);
     from = &parts_.back().end;
     if (!unsolved.empty() || !(rest > kShortest * whole_)) return unsolved;
   }
@@ -181,7 +219,8 @@ void VelocityStepper::join_parts(const State& prev) {
   next_.split = true;
   next_.hard.clear();
   for (const Part& part : parts_) {
-    const double share = (part.impact ? 1 : part.length) / whole_;
+    if (part.kind == Part::Kind::kick) continue;
+    const double share = part.length / whole_;
     for (const HardContact& own : part.end.hard) {
       auto known = std::find_if(next_.hard.begin(), next_.hard.end(),
                                 [&](const HardContact& h) { return h.point == own.point; });
@@ -193,7 +232,7 @@ void VelocityStepper::join_parts(const State& prev) {
       }
       known->force += share * own.force;
       known->normal += share * own.normal;
-      if (part.impact) {  // the rest of it is over sooner or later
+      if (part.kind == Part::Kind::impact) {  // the rest of it is over sooner or later
         known->code = own.code;
         known->place = own.place;
       }

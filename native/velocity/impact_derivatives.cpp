@@ -20,11 +20,11 @@ void each_rotation(const std::vector<Node>& nodes, F&& f) {
 }  // namespace
 
 void VelocityStepper::recover_part(const Part& part, const State& from, const VectorXd& p) {
-  impact_ = part.impact;
-  impacts_ = Impacts::stepped;
-  h_ = part.impact ? 1 : part.length;
+  impact_ = part.kind == Part::Kind::impact;
+  impacts_ = part.kind == Part::Kind::kick ? Impacts::none : Impacts::stepped;
+  h_ = part.length;
   recover(from, part.end, p);
-  if (!part.impact) weigh_part(part.length);
+  if (part.kind == Part::Kind::step) weigh_part(part.length);
 }
 
 VelocityStepper::Closing VelocityStepper::closing(const Part& part, const VectorXd& p,
@@ -109,43 +109,55 @@ void VelocityStepper::pull_parts(const Window& window, const VectorXd& p, Active
   for (std::size_t k = parts_.size(); k-- > 0;) {
     const Part& part = parts_[k];
     const State& from = k > 0 ? parts_[k - 1].end : *window.at[1];
-    if (part.impact) {
-      recover_part(part, from, p);
-      pull_impact(from, p, active, x, v, held);
-      continue;
-    }
     Closing gap;
     if (part.element) gap = closing(part, p, active);
     recover_part(part, from, p);
-    slopes_by_length(part, by_v, by_x);
-    const double by_length = by_x.dot(x.col(0)) + by_v.dot(v.col(0));
-    if (part.element) {
-      const double weight = -(by_length - rest) / gap.by_pose.dot(by_x);
-      x.col(0) += weight * gap.by_pose;
-      for (const auto& [column, value] : gap.by_p) {
-        held[active.columns()[column]] += weight * value;
-      }
-    } else {
-      rest = by_length;
+    if (part.kind == Part::Kind::impact) {
+      pull_impact(from, p, active, x, v, held);
+      continue;
     }
-    each_rotation(scene_->nodes(), [&](int turn, int frame) {
-      // The displacement's cotangent, and that of the pose before.
-      const Vector3d by_pose = x.col(0).segment<3>(turn);
-      written_.segment<3>(turn) = exp_rotation(part.end.theta[frame]).transpose() * by_pose;
-      x.col(0).segment<3>(turn) = left_jacobian(part.end.theta[frame]).transpose() * by_pose;
-    });
-    u_ = by_end_.cwiseProduct(x.col(0)) + v.col(0);
-    const VectorXd kept = -by_start_.cwiseProduct(x.col(0));
-    each_rotation(scene_->nodes(), [&](int turn, int) {
-      x.col(0).segment<3>(turn) = written_.segment<3>(turn);
-    });
+    VectorXd kept;
+    if (part.kind == Part::Kind::kick) {
+      u_ = v.col(0);
+      kept.setZero(u_.size());
+    } else {
+      slopes_by_length(part, by_v, by_x);
+      const double by_length = by_x.dot(x.col(0)) + by_v.dot(v.col(0));
+      if (part.element) {
+        const double weight = -(by_length - rest) / gap.by_pose.dot(by_x);
+        x.col(0) += weight * gap.by_pose;
+        for (const auto& [column, value] : gap.by_p) {
+          held[active.columns()[column]] += weight * value;
+        }
+      } else {
+        rest = by_length;
+      }
+      kept = pull_displacement(part, x, v);
+    }
     for (std::size_t i = 0; i < islands_.size(); ++i) {
-      pull_impulses(islands_[i], static_cast<int>(i), u_, written_);
+      const int index = static_cast<int>(i);
+      const auto& dofs = model_->islands()[i].dofs;
+      if (part.kind == Part::Kind::kick && !part.kicked[i]) {
+        for (const int dof : dofs) written_[dof] = 0;
+      } else {
+        pull_impulses(islands_[i], index, u_, written_);
+      }
     }
     v.col(0) = u_ + kept;
     const Window start{{&from, &from, nullptr}, TimeScheme::bdf(1, part.length), window.t};
     pull_forces(start, p, active, x, v, held);
   }
+}
+
+VectorXd VelocityStepper::pull_displacement(const Part& part, MatrixXd& x, const MatrixXd& v) {
+  VectorXd by_D = x.col(0);
+  each_rotation(scene_->nodes(), [&](int turn, int frame) {
+    const Vector3d by_pose = x.col(0).segment<3>(turn), &theta = part.end.theta[frame];
+    by_D.segment<3>(turn) = left_jacobian(theta).transpose() * by_pose;
+    x.col(0).segment<3>(turn) = exp_rotation(theta).transpose() * by_pose;
+  });
+  u_ = by_end_.cwiseProduct(by_D) + v.col(0);
+  return -by_start_.cwiseProduct(by_D);
 }
 
 void VelocityStepper::pull_impact(const State& from, const VectorXd& p, ActiveColumns& active,
@@ -190,20 +202,23 @@ void VelocityStepper::differentiate_parts(const Window& window, const VectorXd& 
     Closing gap;
     if (part.element) gap = closing(part, p, active);
     recover_part(part, from, p);
-    if (!part.impact) slopes_by_length(part, by_v, by_x);
-    const double length = part.impact ? 1 : part.length;
-    const Window start{{&from, &from, nullptr}, TimeScheme::bdf(1, length), window.t};
+    if (part.kind == Part::Kind::step) slopes_by_length(part, by_v, by_x);
+    const Window start{{&from, &from, nullptr}, TimeScheme::bdf(1, part.length), window.t};
     const std::vector<Slopes> own = slopes(start, p, active);
     MatrixXd next = MatrixXd::Zero(n, X.cols());
     for (std::size_t i = 0; i < own.size(); ++i) {
       const auto& dofs = model_->islands()[i].dofs;
+      if (part.kind == Part::Kind::kick && !part.kicked[i]) {
+        next(dofs, Eigen::all) = V(dofs, Eigen::all);
+        continue;
+      }
       MatrixXd of = own[i].q * X(dofs, Eigen::all) + own[i].u * V(dofs, Eigen::all);
       for (std::size_t c = 0; c < own[i].columns.size(); ++c) {
         of.col(2 * n + own[i].columns[c]) += own[i].p.col(static_cast<Eigen::Index>(c));
       }
       next(dofs, Eigen::all) = of;
     }
-    if (part.impact) {
+    if (part.kind != Part::Kind::step) {
       V = next;
       continue;
     }

@@ -184,8 +184,9 @@ void VelocityStepper::find_touches(const State& prev, double h, const VectorXd& 
     island.problem.contacts.clear();
   }
   aside_.clear();
+  if (impacts_ == Impacts::none) return;
   // In an impact, those that touch, to what a point falls in a tenth of a step.
-  const double reach = (impact_ ? kTouching : 4) * whole_ * whole_ * gravity_;
+  const double reach = (impact_ ? kTouching : 4) * whole_ * whole_ * gravity_ + 2 * kTouchingGap;
   for (const ContactElement* e : scene_->contacts()) {
     gaps_.clear();
     e->gaps(prev, p, reach, impact_ ? 0 : 2 * whole_, gaps_);
@@ -222,7 +223,7 @@ void VelocityStepper::find_touches(const State& prev, double h, const VectorXd& 
         const double approach = -gap.n.dot(touch.before);
         const bool fast = touch.restitution > 0 && approach > 2 * whole_ * gravity_;
         if (fast && !impact_ && impacts_ == Impacts::split) {
-          aside_.push_back({e, gap.point, gap.g});
+          aside_.push_back({e, gap.point, gap.g - kTouchingGap});
           continue;
         }
         touch.bounces = fast && (impact_ || gap.g < h * approach);

@@ -48,20 +48,25 @@ class VelocityStepper : public Stepper {
   };
   // What becomes of contacts with restitution that approach fast.
   enum class Impacts {
-    split,   // left out: where one passes its surface, the step ends in an impact
-    stepped  // they leave with their restitution within the step
+    split,    // left out: where one passes its surface, the step ends in an impact
+    stepped,  // they leave with their restitution within the step
+    none      // no contact acts at all
   };
+  // Gap at which it strikes: so small that it does not matter, and large enough for a point to be
+  // outside to rounding, where surfaces have other pieces within [m].
+  static constexpr double kTouchingGap = 1e-10;
   struct Aside {  // one that was left out
     const ContactElement* element;
     int point;
-    double g;
+    double g;  // to that gap
   };
   struct Part {  // of a split step
-    double length;  // [s]; 0: an impact
-    bool impact;
+    enum class Kind { step, impact, kick } kind;
+    double length;  // of a step, of the forces' action in a kick; 1 of an impact [s]
     const ContactElement* element = nullptr;  // whose gap closes at its end
     int point = -1;
     State end;
+    std::vector<bool> kicked = {};  // islands
   };
   struct Closing {  // how that gap moves: by poses (ndof), by parameters
     VectorXd by_pose;
@@ -82,6 +87,12 @@ class VelocityStepper : public Stepper {
   std::string solve(const State& prev, const Window& start, const VectorXd& p);
   /// Sets rates_ and islands to those of an impact at `s`, as solve().
   std::string solve_impact(const State& s, const VectorXd& p);
+  /// Places and contacts of an impact at `s`.
+  void begin_impact(const State& s, const VectorXd& p);
+  /// The impact at `from`, with kicks before and after, into parts_; as solve().
+  std::string add_impact(const State& from, const Window& start, const VectorXd& p);
+  void add_kick(const State& from, const Window& start, const VectorXd& p, double length,
+                const std::vector<bool>& kicked);
   /// next_ from rates_.
   void move_to_next(const State& prev, const Window& start, const VectorXd& p);
   /// What solve() found, as `to` reports it; `h`: 1 of an impact, whose forces are impulses.
@@ -91,7 +102,7 @@ class VelocityStepper : public Stepper {
   /// Displacements D of a part are by_end_ u' - by_start_ u.
   void weigh_part(double s);
   bool presses(const Island& island) const;
-  /// The least gap of what was left out; its place in aside_.
+  /// The least gap, to kTouchingGap, of what was left out; its place in aside_.
   double least_gap(const State& s, const VectorXd& p, std::size_t& which);
   /// Into parts_ and next_, where a step as a whole takes a point through its surface.
   std::string split(const State& prev, const Window& start, const VectorXd& p);
@@ -108,6 +119,8 @@ class VelocityStepper : public Stepper {
   void slopes_by_length(const Part& part, VectorXd& by_v, VectorXd& by_x);
   void pull_parts(const Window& window, const VectorXd& p, ActiveColumns& active, MatrixXd& x,
                   MatrixXd& v, VectorXd& held);
+  /// Back through a part's displacement: u_ becomes the cotangent of u'; returns that of u.
+  VectorXd pull_displacement(const Part& part, MatrixXd& x, const MatrixXd& v);
   void pull_impact(const State& from, const VectorXd& p, ActiveColumns& active, MatrixXd& x,
                    MatrixXd& v, VectorXd& held);
   void differentiate_parts(const Window& window, const VectorXd& p, ActiveColumns& active,
