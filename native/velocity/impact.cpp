@@ -19,10 +19,10 @@
 namespace diffsim {
 namespace {
 
-constexpr int kMostImpacts = 8;        // in one step; from then on as Impacts::stepped
+constexpr int kMostImpacts = 8;  // in one step; from then on as Impacts::stepped
 constexpr int kMostTrials = 60;
-constexpr double kClosed = 1e-16;      // [m]
-constexpr double kShortest = 1e-10;    // parts, of the step
+constexpr double kClosed = 1e-16;    // [m]
+constexpr double kShortest = 1e-10;  // parts, of the step
 
 void set_rates(const std::vector<Node>& nodes, const VectorXd& u, State& to) {
   for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -107,8 +107,7 @@ void VelocityStepper::add_kick(const State& from, const Window& start, const Vec
   parts_.push_back(std::move(part));
 }
 
-std::string VelocityStepper::add_impact(const State& from, const Window& start,
-                                        const VectorXd& p) {
+std::string VelocityStepper::add_impact(const State& from, const Window& start, const VectorXd& p) {
   begin_impact(from, p);
   std::vector<bool> kicked;
   for (const Island& island : islands_) {

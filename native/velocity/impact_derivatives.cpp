@@ -1,5 +1,5 @@
-// Derivatives of a step that impacts split (impact.cpp): those of its parts one after the other, with
-// the times of impact by the implicit function theorem,
+// Derivatives of a step that impacts split (impact.cpp): those of its parts one after the other,
+// with the times of impact by the implicit function theorem,
 //   ds = -(g_x dx' + g_p dp)/(g_x dx'/ds),   dx' and dx'/ds at the end of the part of length s,
 // and the last part's length is what they leave.
 #include "../bodies/kinematics.hpp"
@@ -48,8 +48,7 @@ VelocityStepper::Closing VelocityStepper::closing(const Part& part, const Vector
     const ParameterColumns listed(active.column_of());
     part.element->gap_slopes(gap, part.end, p, listed, shape_);
     for (const GapSlope& by : shape_) {
-      to.by_p.emplace_back(listed.column(by.parameter),
-                           shape_motion(gap, by, Vector3d::Zero()).g);
+      to.by_p.emplace_back(listed.column(by.parameter), shape_motion(gap, by, Vector3d::Zero()).g);
     }
   }
   return to;
@@ -81,8 +80,7 @@ void VelocityStepper::slopes_by_length(const Part& part, VectorXd& by_v, VectorX
       const double bound = touch.bounces ? 0
                            : touch.deep  ? kTakeBack * gravity_
                                          : touch.gap.g / (s * s);
-      change.segment<3>(3 * c) =
-          laws[c].by_c * seen.segment<3>(3 * c) + laws[c].by_bound * bound;
+      change.segment<3>(3 * c) = laws[c].by_c * seen.segment<3>(3 * c) + laws[c].by_bound * bound;
     }
     change = problem.slopes(all, laws).partialPivLu().solve(change).eval();
     VectorXd back = island.H * change;
@@ -97,8 +95,7 @@ void VelocityStepper::slopes_by_length(const Part& part, VectorXd& by_v, VectorX
     if (by_start_[k] != 0) by_x[k] += (start_rates_[k] - rates_[k]) / 2;
   }
   each_rotation(scene_->nodes(), [&](int turn, int frame) {
-    by_x.segment<3>(turn) =
-        left_jacobian(part.end.theta[frame]) * Vector3d(by_x.segment<3>(turn));
+    by_x.segment<3>(turn) = left_jacobian(part.end.theta[frame]) * Vector3d(by_x.segment<3>(turn));
   });
 }
 
@@ -280,7 +277,8 @@ void VelocityStepper::write_parts(const Window& window, const VectorXd& p,
     const int rows = past.size[past.row[b]], columns = past.size[past.col[b]];
     if (rows == 0 || columns == 0) continue;
     const int row = past.dof[past.row[b]], column = past.dof[past.col[b]];
-    Eigen::Map<MatrixXd>(step.moved_K.block(b), rows, columns) = X.block(row, column, rows, columns);
+    Eigen::Map<MatrixXd>(step.moved_K.block(b), rows, columns) =
+        X.block(row, column, rows, columns);
     Eigen::Map<MatrixXd>(step.moved_B.block(b), rows, columns) =
         X.block(row, n + column, rows, columns);
   }

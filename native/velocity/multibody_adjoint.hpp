@@ -13,8 +13,8 @@ namespace diffsim {
 
 class MultibodyAdjoint {
  public:
-  /// Rates u of the state, u' at the step's end, w, and those with which an impact begins: there the
-  /// state's are 0, so that inertia has no velocity terms.
+  /// Rates u of the state, u' at the step's end, w, and those with which an impact begins: there
+  /// the state's are 0, so that inertia has no velocity terms.
   enum Rates { start, end, weights, approach };
 
   explicit MultibodyAdjoint(const Multibody& model) : model_(&model) {}
@@ -45,7 +45,7 @@ class MultibodyAdjoint {
 
   const Multibody* model_;
   const MultibodyState* at_ = nullptr;
-  int rates_ = 3;  // kinds of rates that there are
+  int rates_ = 3;                       // kinds of rates that there are
   std::vector<MotionVector> twist_[4];  // behind each step
   std::vector<ForceVector> velocity_[4], pose_, X_, Y_;
 };

@@ -106,8 +106,8 @@ class VelocityStepper : public Stepper {
   double least_gap(const State& s, const VectorXd& p, std::size_t& which);
   /// Into parts_ and next_, where a step as a whole takes a point through its surface.
   std::string split(const State& prev, const Window& start, const VectorXd& p);
-  /// Length of the part from `from` at whose end the first gap closes; `rest`: one that is too long,
-  /// whose least gap is `gap`.
+  /// Length of the part from `from` at whose end the first gap closes; `rest`: one that is too
+  /// long, whose least gap is `gap`.
   double time_of_impact(const State& from, const Window& start, const VectorXd& p, double rest,
                         double gap, Part& part);
   void join_parts(const State& prev);
@@ -115,7 +115,8 @@ class VelocityStepper : public Stepper {
   void step_again(const Window& window, const VectorXd& p);
   void recover_part(const Part& part, const State& from, const VectorXd& p);
   Closing closing(const Part& part, const VectorXd& p, const ActiveColumns& active);
-  /// du'/ds and the motion of what follows, dx'/ds, by the length of a step that recover_part() set.
+  /// du'/ds and the motion of what follows, dx'/ds, by the length of a step that recover_part()
+  /// set.
   void slopes_by_length(const Part& part, VectorXd& by_v, VectorXd& by_x);
   void pull_parts(const Window& window, const VectorXd& p, ActiveColumns& active, MatrixXd& x,
                   MatrixXd& v, VectorXd& held);
@@ -222,8 +223,8 @@ class VelocityStepper : public Stepper {
   double h_ = 0, gravity_ = 0;
   double whole_ = 0;  // the step that h_ may be a part of [s]
   Impacts impacts_ = Impacts::stepped;
-  bool splits_ = false;    // whether the scene's steps may
-  bool impact_ = false;    // whether this is an impact, at one instant
+  bool splits_ = false;  // whether the scene's steps may
+  bool impact_ = false;  // whether this is an impact, at one instant
   std::vector<Aside> aside_;
   std::vector<Part> parts_;
   VectorXd by_end_, by_start_;
