@@ -9,6 +9,7 @@ branches, by the bars of the other studies.
 
 from __future__ import annotations
 
+import itertools
 import time
 
 import numpy as np
@@ -335,7 +336,7 @@ def bounces() -> dict:
         for steps in (240, 480, 960):
             rows[f"h_1/{steps}"] = _bounce_errors(duration, c_f, 1 / steps)
         own = [row["relative_error"] for row in rows.values()]
-        rows["order"] = [float(np.log2(a / b)) for a, b in zip(own, own[1:], strict=False)]
+        rows["order"] = [float(np.log2(a / b)) for a, b in itertools.pairwise(own)]
         found[name] = rows
     return found
 

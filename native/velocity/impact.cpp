@@ -20,8 +20,8 @@ namespace diffsim {
 namespace {
 
 constexpr int kMostImpacts = 8;  // in one step; from then on as Impacts::stepped
-constexpr int kMostTrials = 60;
-constexpr double kClosed = 1e-16;    // [m]
+constexpr int kImpactTrials = 60;
+constexpr double kGapClosed = 1e-16;    // [m]
 constexpr double kShortest = 1e-10;  // parts, of the step
 
 void set_rates(const std::vector<Node>& nodes, const VectorXd& u, State& to) {
@@ -156,7 +156,7 @@ double VelocityStepper::time_of_impact(const State& from, const Window& start, c
     which = i;
   }
   double s = 0, f = f_low;
-  for (int trial = 0; trial < kMostTrials && f_low > 0; ++trial) {
+  for (int trial = 0; trial < kImpactTrials && f_low > 0; ++trial) {
     const double next = (low * f_high - high * f_low) / (f_high - f_low);
     if (!(next > low && next < high)) break;
     s = next;
@@ -164,7 +164,7 @@ double VelocityStepper::time_of_impact(const State& from, const Window& start, c
     solve(from, own, p);
     move_part(from, s, part.end);
     f = least_gap(part.end, p, which);
-    if (std::abs(f) <= kClosed) break;
+    if (std::abs(f) <= kGapClosed) break;
     if (f > 0) {
       low = s;
       f_low = f;

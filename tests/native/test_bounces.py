@@ -96,14 +96,15 @@ def test_gradients_of_a_box_that_bounces_from_corner_to_corner(height):
 
 
 def test_gradients_of_a_chain_whose_links_bounce():
-    """A double pendulum against a ball that is fixed: joints carry the impulse."""
+    """A double pendulum that strikes a floor: joints carry the impulse."""
     s = _engine.Scene()
     rng = np.random.default_rng(8)
     for k in range(2):
         add_link(s, f"l{k}", [0.2 * k + 0.1, 0, 0.5], rng)
         join(s, f"j{k}", "hinge", f"l{k - 1}" if k else "", f"l{k}", [0.2 * k, 0, 0.5])
     s.add_points("tip", bodies=["l1"], local=np.array([[0.08, 0, 0]]), radius=0.03)
-    s.add_contact("stop", points="tip", sdf=_engine.Sphere(0.2), c_f=0.3, restitution=0.7, **LAW)
+    s.add_contact("stop", points="tip", sdf=_engine.Plane([0, 0, 1], 0.4), c_f=0.3, restitution=0.7,
+                  **LAW)  # fmt: skip
     skip = ("anchor", "axis", "j0.position", "j1.position", "k_n", "k_t", "c_n")
     r = check_gradients(s, 90, options(1 / 240), smooth_names(s, skip))
     assert r.modes.any()
