@@ -21,8 +21,8 @@ namespace {
 
 constexpr int kMostImpacts = 8;  // in one step; from then on as Impacts::stepped
 constexpr int kImpactTrials = 60;
-constexpr double kGapClosed = 1e-16;    // [m]
-constexpr double kShortest = 1e-10;  // parts, of the step
+constexpr double kGapClosed = 1e-16;  // [m]
+constexpr double kShortest = 1e-10;   // parts, of the step
 
 void set_rates(const std::vector<Node>& nodes, const VectorXd& u, State& to) {
   for (std::size_t i = 0; i < nodes.size(); ++i) {
