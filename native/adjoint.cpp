@@ -194,6 +194,11 @@ VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv, const MatrixX
     MatrixXd lam = multiplier(step, to.x[0], to.v[0], multipliers);
     if (scene_->articulation()) step.d.articulation.spread(lam);
     Cotangents::add(step.d, step.d.dr_dp, lam, held);
+    if (step.d.moved) {
+      Cotangents::add(step.d, step.d.moved_p, to.x[0], held);
+      step.d.moved_K.multiply_transposed_add(to.x[0], to.x[1]);
+      step.d.moved_B.multiply_transposed_add(to.x[0], to.v[1]);
+    }
     to.pull(step.d, lam, scene_->points_only());
   }
   if (start_) {

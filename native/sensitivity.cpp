@@ -135,6 +135,11 @@ bool Rollout::advance_sensitivity(double t) {
   const Stopwatch watch(profile(), &Timing::derivative);
   if (!f.step.solver.solve(f.step.A, rhs, options_.gradient_tolerance).reached) return false;
   d.map.add_rates(rhs, f.x[0], f.v[0]);
+  if (d.moved) {
+    d.moved_K.multiply_add(f.x[1], f.x[0]);
+    d.moved_B.multiply_add(f.v[1], f.x[0]);
+    add_columns(d, d.moved_p, f.x[0]);
+  }
   if (scene_->articulation()) expand(d, f.x[0], f.v[0]);
   if (!d.scheme.keeps_force) return true;
   f.f[0].setZero(scene_->ndof(), begun);

@@ -58,6 +58,7 @@ struct State {
   std::vector<std::uint8_t> touching;
   bool hard_contacts = false;  // of a motion whose contacts are hard:
   std::vector<HardContact> hard;
+  bool split = false;  // the step that led here was split at impacts (velocity/impact.cpp)
 };
 
 /// A linear two-step method, sum_k gamma[k] y_{n-k} = sum_k lag[k] ydot_{n-k} with lag[0] = 1, on

@@ -21,6 +21,10 @@ struct StepDerivatives {
   // How dependent frames follow, and active places of joints; without an articulation none.
   ArticulationMap articulation;
   ArticulationMap::PlaceTwists places;
+  // What the poses at the end move by beside: by poses and velocities at the start, and parameters.
+  bool moved = false;
+  BlockMatrix moved_K, moved_B;
+  std::vector<ParameterColumns::Entry> moved_p;
   // Of the momentum's sum_k gamma_k m_{n-k}, where the scheme keeps forces (momentum_rate.hpp).
   MomentumRate momentum;
   bool symmetric = false;  // K and B are, nearly

@@ -9,6 +9,7 @@ branches, by the bars of the other studies.
 
 from __future__ import annotations
 
+import itertools
 import time
 
 import numpy as np
@@ -31,7 +32,12 @@ def options(step: float, **more):
 
 def run(scene, steps: int, how, **more):
     """A rollout that must succeed."""
-    r = _engine.rollout(scene, scene.values, steps, how, **more)
+    return at(scene, scene.values, steps, how, **more)
+
+
+def at(scene, p, steps: int, how, **more):
+    """The same of these parameters."""
+    r = _engine.rollout(scene, p, steps, how, **more)
     assert r.ok, r.message
     return r
 
@@ -144,17 +150,27 @@ def closed_forms() -> dict:
     r = run(stack(10), 500, options(2e-3))
     loads = [r.contact_force[-1][8 * k : 8 * k + 8, 2].sum() for k in range(10)]
     right = MASS * G * np.arange(10, 0, -1)
-    ratios = []
-    for e in (0.3, 0.6, 0.9):
-        v = run(ball(e, 0.4), 500, options(1e-3)).velocity[:, 0, 2]
-        up = np.flatnonzero((v[:-1] < -0.5) & (v[1:] > 0))
-        ratios += [abs(-v[i + 1] / v[i] - e) for i in up]
+    ratios = [found for e in (0.3, 0.6, 0.9) for found in restitution_errors(e, 1e-3, 500)]
     return {
         "slides_error": float(max(slides)), "stands_error": float(max(stands)),
         "stack_speed": float(np.abs(r.velocity[-1]).max()),
         "stack_load_error": float(np.abs(np.array(loads) / right - 1).max()),
         "restitution_error": float(max(ratios)),
     }  # fmt: skip
+
+
+def restitution_errors(e: float, h: float, steps: int) -> list[float]:
+    """Of a dropped ball's impacts, the velocities taken to the time of impact within the step."""
+    r = run(ball(e, 0.4), steps, options(h))
+    z, v = r.position[:, 0, 2] - HALF, r.velocity[:, 0, 2]
+    found = []
+    for i in np.flatnonzero((v[:-1] < -0.5) & (v[1:] > 0)):
+        # ((h + s) (v - g s) - (h - s) v)/2 = -z: where it is after s
+        b = v[i] - G * h / 2
+        s = (b + np.sqrt(b * b + 2 * G * z[i])) / G
+        # velocities are those of half a step before
+        found.append(abs((v[i + 1] + G * (h / 2 - s)) / (G * (s + h / 2) - v[i]) - e))
+    return found
 
 
 def stack(count: int):
@@ -211,20 +227,23 @@ def derivatives(count: int, seed: int) -> dict:
     for k in range(count):
         scene, rng = random_scene(1000 * seed + k)
         p = scene.values
+        for i, one in enumerate(scene.parameters):
+            if one.name.endswith("surface_offset"):  # at 0 a box's pieces meet where points touch
+                p[i] = 1e-5
         without = ("k_n", "k_t", "c_n", "anchor", "axis_rotation", "j1.position", "j2.position")
         active = [
             i for i, one in enumerate(scene.parameters)
             if one.lower < p[i] < one.upper and not any(word in one.name for word in without)
         ]  # fmt: skip
         how = options(1e-3)
-        r = run(scene, 80, how, active=active, mode="sensitivity")
+        r = at(scene, p, 80, how, active=active, mode="sensitivity")
         touched += bool(r.modes.any())
         g = np.zeros((len(r.time), scene.ndof))
         offsets = [scene.dof_offset(name) for name in scene.body_names]
         for o in offsets:
             g[-1, o : o + 3] = rng.normal(size=3)
         exact = np.einsum("fd,fda->a", g, r.dx)
-        back = run(scene, 80, how, active=active, mode="checkpoint").gradient(g, 0 * g)
+        back = at(scene, p, 80, how, active=active, mode="checkpoint").gradient(g, 0 * g)
         pairs.append(np.abs(back - exact).max() / np.abs(exact).max())
         # Redundant contacts: S itself feels the last digits of what it follows from.
         q = p * (1 + 1e-15 * np.random.default_rng(k).normal(size=len(p)))
@@ -289,6 +308,120 @@ def events() -> dict:
     return found
 
 
+SPUN = {"z": 0.2, "vz": 0.3, "vx": 0.7, "wy": 3.0}  # of a ball, [m, m/s, rad/s]
+STARTS = ("ball.position.z", "ball.velocity.z", "ball.velocity.x", "ball.angular_velocity.y",
+          "floor.restitution", "floor.c_f")  # fmt: skip
+
+
+def bounce(start, duration: float) -> np.ndarray:
+    """Closed form: (x, z, HALF wy) of a ball after `duration` [s], of z, vz, vx, wy, e, c_f."""
+    z, vz, vx, wy, e, c_f = start
+    x, left = 0.0, duration
+    while True:
+        fall = (vz + np.sqrt(vz * vz + 2 * G * z)) / G
+        if fall > left:
+            return np.array([x + vx * left, z + vz * left - G * left**2 / 2, HALF * wy])
+        x, z, vz, left = x + vx * fall, 0.0, vz - G * fall, left - fall
+        slip = vx - HALF * wy
+        change = -np.clip(slip * 2 / 7, c_f * (1 + e) * vz, -c_f * (1 + e) * vz)
+        vx, wy, vz = vx + change, wy - change / (0.4 * HALF), -e * vz
+
+
+def bounces() -> dict:
+    """A spinning ball's place after bounces, and its derivatives, beside the closed form."""
+    found = {}
+    for name, duration, c_f in (("one_rolls_off", 0.35, 0.3), ("one_slips", 0.35, 0.02),
+                                ("three", 0.925, 0.3)):  # fmt: skip
+        rows = {}
+        for steps in (240, 480, 960):
+            rows[f"h_1/{steps}"] = _bounce_errors(duration, c_f, 1 / steps)
+        own = [row["relative_error"] for row in rows.values()]
+        rows["order"] = [float(np.log2(a / b)) for a, b in itertools.pairwise(own)]
+        found[name] = rows
+    return found
+
+
+def _bounce_errors(duration: float, c_f: float, h: float, phases: int = 16) -> dict:
+    """Largest over phases of the first impact within a step."""
+    place, height, relative, differences, between = [], [], [], [], []
+    for z in SPUN["z"] + np.arange(phases) / phases * h * 2.0:  # it falls at 2 m/s
+        start = np.array([z, SPUN["vz"], SPUN["vx"], SPUN["wy"], 0.8, c_f])
+        right = np.array([
+            (bounce(start + d, duration) - bounce(start - d, duration)) / 2e-7
+            for d in 1e-7 * np.eye(6)
+        ]).T  # fmt: skip
+        r, slopes = _bounced(start, duration, h, "sensitivity")
+        place.append(np.abs(r - bounce(start, duration)).max())
+        height.append(abs(slopes[1, 0] - right[1, 0]))
+        relative.append(np.linalg.norm(slopes - right) / np.linalg.norm(right))
+        by_differences = np.array([
+            (_bounced(start + d, duration, h)[0] - _bounced(start - d, duration, h)[0]) / 2e-6
+            for d in 1e-6 * np.eye(6)
+        ]).T  # fmt: skip
+        differences.append(np.abs(slopes - by_differences).max())
+    # The start at which the first impact passes into the next step: both sides of it.
+    low, high = SPUN["z"], SPUN["z"] + h * 2.0
+    first = _impact_step([low, *start[1:]], duration, h)
+    while high - low > 2e-12:
+        z = (low + high) / 2
+        low, high = (z, high) if _impact_step([z, *start[1:]], duration, h) == first else (low, z)
+    ends = [_bounced([side, *start[1:]], duration, h)[0] for side in (low, high)]
+    between = float(np.abs(ends[1] - ends[0]).max())
+    return {
+        "place": float(max(place)), "dz_dz0": float(max(height)),
+        "relative_error": float(max(relative)), "against_differences": float(max(differences)),
+        "jump_where_the_step_of_impact_changes": between,
+    }  # fmt: skip
+
+
+def _bounced(start, duration: float, h: float, mode: str = "none"):
+    """(x, z, HALF wy) at the end, and by STARTS."""
+    z, vz, vx, wy, e, c_f = start
+    scene = ball(e, z, velocity=[vx, 0, vz], angular_velocity=[0, wy, 0])
+    p = scene.values
+    p[scene.index("floor.c_f")] = c_f
+    active = [scene.index(name) for name in STARTS]
+    r = at(scene, p, round(duration / h), options(h), mode=mode,
+           active=active if mode != "none" else [])  # fmt: skip
+    end = np.array([r.position[-1, 0, 0], r.position[-1, 0, 2] - HALF,
+                    HALF * r.angular_velocity[-1, 0, 1]])  # fmt: skip
+    if mode == "none":
+        return end, r
+    return end, np.array([r.dx[-1, 0], r.dx[-1, 2], HALF * r.dv[-1, 4]])
+
+
+def _impact_step(start, duration: float, h: float) -> int:
+    v = _bounced(start, duration, h)[1].velocity[:, 0, 2]
+    return int(np.flatnonzero(np.diff(v) > 0)[0])
+
+
+def energy() -> dict:
+    """Largest gain of energy of thrown cubes and balls over 2 s, of their first energy."""
+    gains = {}
+    for e, c_f in ((0.5, 0.0), (1.0, 0.0), (0.5, 0.3), (1.0, 0.3)):
+        worst = 0.0
+        for seed in range(10):
+            rng = np.random.default_rng([seed, 3])
+            for add in (add_box, add_ball):
+                scene = _engine.Scene()
+                add(scene, "body", [0, 0, 0.3], velocity=[*rng.normal(size=2), -1.0],
+                    orientation=quat_exp(rng.normal(size=3)),
+                    angular_velocity=3 * rng.normal(size=3))  # fmt: skip
+                points = "body_corners" if add is add_box else "body_centre"
+                scene.add_contact("floor", points=points, sdf=_engine.Plane([0, 0, 1], 0),
+                                  c_f=c_f, restitution=e, **LAW)  # fmt: skip
+                h = 1 / 240
+                r = run(scene, round(2 / h), options(h))
+                # velocities are those of half a step before: in free flight, of the next instant
+                v = r.velocity[:, 0] - [0, 0, G * h / 2]
+                moment = MASS * (2 * HALF) ** 2 / 6 if add is add_box else 0.4 * MASS * HALF**2
+                E = (MASS * (v**2).sum(1) / 2 + moment * (r.angular_velocity[:, 0] ** 2).sum(1) / 2
+                     + MASS * G * r.position[:, 0, 2])  # fmt: skip
+                worst = max(worst, float((E - np.minimum.accumulate(E)).max() / E[0]))
+        gains[f"restitution_{e:g}_c_f_{c_f:g}"] = worst
+    return gains
+
+
 def beside_penalties() -> dict:
     """Where a sliding box stops and how high a dropped ball bounces, by both steppers."""
     found = {}
@@ -316,11 +449,16 @@ def study(fraction: float = 1.0, seed: int = 0) -> dict:
         "closed_forms": closed_forms(),
         "derivatives": derivatives(max(6, round(100 * fraction)), seed),
         "events": events(),
+        "bounces": bounces(),
+        "energy_gained": energy(),
         "beside_penalties": beside_penalties(),
     }
     problems, closed, slopes = (figures[k] for k in
                                 ("contact_problems", "closed_forms", "derivatives"))  # fmt: skip
     missed = []
+    bounced = [row for rows in figures["bounces"].values() for name, row in rows.items()
+               if name != "order"]  # fmt: skip
+    gained = [gain for name, gain in figures["energy_gained"].items() if name.endswith("c_f_0")]
     bars = [
         ("problems not solved", problems["not_solved"] / problems["problems"], 0.01),
         ("residual of the laws [m/s]", problems["largest_residual"], 1e-5),
@@ -329,6 +467,23 @@ def study(fraction: float = 1.0, seed: int = 0) -> dict:
         ("speed of what stands", closed["stands_error"], 1e-6),
         ("loads in a stack", closed["stack_load_error"], 1e-5),
         ("restitution", closed["restitution_error"], 1e-6),
+        (
+            "jump where a bounce passes into the next step [m]",
+            max(row["jump_where_the_step_of_impact_changes"] for row in bounced),
+            1e-10,
+        ),
+        (
+            "derivatives of bounces against differences",
+            max(row["against_differences"] for row in bounced),
+            1e-7,
+        ),
+        (
+            "derivatives of bounces beside the closed form, 1/480 s",
+            max(rows["h_1/480"]["relative_error"] for rows in figures["bounces"].values()),
+            0.05,
+        ),
+        ("lack of order", 1 - min(min(r["order"]) for r in figures["bounces"].values()), 0.3),
+        ("energy gained without friction", max(gained), 1e-4),
         # a motion's own rounding, magnified by slow sliding, may look like a plateau
         ("directions that fail", slopes["failed"] / slopes["directions"], 0.01),
         ("directions beyond 1e-6", 1 - slopes["within_1e-6"] / slopes["directions"], 0.05),

@@ -14,18 +14,20 @@ void MultibodyAdjoint::move(const VectorXd& u, std::vector<MotionVector>& V) con
   }
 }
 
-void MultibodyAdjoint::begin(const MultibodyState& at, const VectorXd& end, const VectorXd& w) {
+void MultibodyAdjoint::begin(const MultibodyState& at, const VectorXd& end, const VectorXd& w,
+                             const VectorXd* approach) {
   at_ = &at;
+  rates_ = approach ? 4 : 3;
   const std::size_t count = model_->steps().size();
-  for (auto& V : twist_) V.resize(count);
+  for (int k = 0; k < rates_; ++k) twist_[k].resize(count);
   for (std::size_t k = 0; k < count; ++k) {
     twist_[start][k] = MotionVector(at.twist(static_cast<int>(k)));
   }
   move(end, twist_[Rates::end]);
   move(w, twist_[weights]);
-  for (auto* F : {&velocity_[0], &velocity_[1], &velocity_[2], &pose_, &X_, &Y_}) {
-    F->assign(count, ForceVector());
-  }
+  if (approach) move(*approach, twist_[Rates::approach]);
+  for (int k = 0; k < rates_; ++k) velocity_[k].assign(count, ForceVector());
+  for (auto* F : {&pose_, &X_, &Y_}) F->assign(count, ForceVector());
 }
 
 void MultibodyAdjoint::add_pose(int node, const Vector3d& x, const Vector3d& force,
@@ -63,19 +65,17 @@ void MultibodyAdjoint::finish(Eigen::Ref<VectorXd> x, Eigen::Ref<VectorXd> v) {
     const ForceVector carried = crossf(V, Y_[k]);
     ForceVector by_pose = pose_[k] - crossf(A, Y_[k]) + crossf(V, carried - X_[k]);
     by_pose -= crossf(twist_[weights][k], ForceVector(at_->load(k)));
-    for (const Rates of : {start, end, weights}) {
-      by_pose -= crossf(twist_[of][k], velocity_[of][k]);
-    }
-    const ForceVector by_rate = velocity_[start][k] + X_[k] - carried - crossf(before, Y_[k]);
+    for (int of = 0; of < rates_; ++of) by_pose -= crossf(twist_[of][k], velocity_[of][k]);
+    ForceVector by_rate = velocity_[start][k] + X_[k] - carried - crossf(before, Y_[k]);
+    if (rates_ > approach) by_rate += velocity_[approach][k];
     for (int i = 0; i < step.columns; ++i) {
       const auto S = at_->axes(k).col(i);
       x[step.dof + i] += S.head<3>().dot(by_pose.n) + S.tail<3>().dot(by_pose.f);
       v[step.dof + i] += S.head<3>().dot(by_rate.n) + S.tail<3>().dot(by_rate.f);
     }
     if (step.parent < 0) continue;
-    for (auto* F : {&velocity_[0], &velocity_[1], &velocity_[2], &pose_, &X_, &Y_}) {
-      (*F)[step.parent] += (*F)[k];
-    }
+    for (int of = 0; of < rates_; ++of) velocity_[of][step.parent] += velocity_[of][k];
+    for (auto* F : {&pose_, &X_, &Y_}) (*F)[step.parent] += (*F)[k];
   }
 }
 

@@ -13,13 +13,15 @@ namespace diffsim {
 
 class MultibodyAdjoint {
  public:
-  /// Rates u of the state, u' at the step's end, and w.
-  enum Rates { start, end, weights };
+  /// Rates u of the state, u' at the step's end, w, and those with which an impact begins: there
+  /// the state's are 0, so that inertia has no velocity terms.
+  enum Rates { start, end, weights, approach };
 
   explicit MultibodyAdjoint(const Multibody& model) : model_(&model) {}
   /// Begins anew; end: u' (ndof), w: weights (ndof). The state's add_inertia() holds the loads that
   /// move with the bodies.
-  void begin(const MultibodyState& at, const VectorXd& end, const VectorXd& w);
+  void begin(const MultibodyState& at, const VectorXd& end, const VectorXd& w,
+             const VectorXd* approach = nullptr);
 
   MotionVector twist(Rates of, int node) const {
     const int step = node < 0 ? -1 : model_->step_of(node);
@@ -43,8 +45,9 @@ class MultibodyAdjoint {
 
   const Multibody* model_;
   const MultibodyState* at_ = nullptr;
-  std::vector<MotionVector> twist_[3];  // behind each step
-  std::vector<ForceVector> velocity_[3], pose_, X_, Y_;
+  int rates_ = 3;                       // kinds of rates that there are
+  std::vector<MotionVector> twist_[4];  // behind each step
+  std::vector<ForceVector> velocity_[4], pose_, X_, Y_;
 };
 
 }  // namespace diffsim

@@ -43,6 +43,14 @@ bool VelocityStepper::pull(const Window& window, const VectorXd& p, ActiveColumn
       map_.pull({}, x, v);
     }
   }
+  if (now.split) {
+    step_again(window, p);
+    pull_parts(window, p, active, x, v, held);
+    return true;
+  }
+  whole_ = h_;
+  impact_ = false;
+  impacts_ = Impacts::stepped;
   recover(prev, now, p);
   pull_motion(now, x, v, u_);
   for (std::size_t i = 0; i < islands_.size(); ++i) {
@@ -264,7 +272,8 @@ void VelocityStepper::pull_contact(const Island& island, int i, const State& pre
   const TouchWeights of_bounce{bounce * touch.before, bounce * gap.n, 0};
   pull_touch(touch, Rates::end, of_law);
   pull_touch(touch, Rates::weights, of_load);
-  if (touch.bounces) pull_touch(touch, Rates::start, of_bounce);
+  const Rates before = impact_ ? Rates::approach : Rates::start;
+  if (touch.bounces) pull_touch(touch, before, of_bounce);
 
   give(active, touch.element->friction_parameter(), law.by_mu.dot(m), held);
   if (touch.bounces) {
@@ -283,7 +292,7 @@ void VelocityStepper::pull_contact(const Island& island, int i, const State& pre
     };
     pull(Rates::end, of_law);
     pull(Rates::weights, of_load);
-    pull(Rates::start, of_bounce);
+    if (touch.bounces) pull(before, of_bounce);
     give(active, by.parameter, value, held);
   }
 }

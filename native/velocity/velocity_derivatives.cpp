@@ -36,6 +36,7 @@ void VelocityStepper::evaluate_forces(const Window& start, const VectorXd& p,
   out.columns = &columns;
   bool compressed = false;
   out.compressed = &compressed;
+  if (impact_) return;  // forces do nothing at one instant
   for (const Element* e : model_->forces()) e->add(start, p, out);
 }
 
@@ -110,16 +111,28 @@ void VelocityStepper::differentiate(const Window& window, const VectorXd& p, Act
   const Stopwatch watch(timing_, &Timing::jacobian);
   const State& prev = *window.at[1];
   const Window start{{&prev, &prev, nullptr}, window.scheme, window.t};
+  if (window.now().split) {
+    if (!fresh) step_again(window, p);
+    return differentiate_parts(window, p, active, step);
+  }
+  whole_ = window.scheme.h;
+  impacts_ = splits_ ? Impacts::split : Impacts::stepped;
   if (!fresh) solve(prev, start, p);
+  step.moved = false;
   step.map = StepMap(scene_->nodes(), window);
   step.scheme = window.scheme;
   step.symmetric = false;
   active.select(window.t);
   step.columns = active.columns();
+  write(window, p, active, slopes(start, p, active), step);
+}
 
+std::vector<VelocityStepper::Slopes> VelocityStepper::slopes(const Window& start, const VectorXd& p,
+                                                             const ActiveColumns& active) {
+  const State& prev = start.now();
   ParameterColumns written(active.column_of());
   add_loads(start, p, written);
-  at_.move(start_rates_);
+  at_.move(impact_ ? VectorXd(VectorXd::Zero(start_rates_.size())) : start_rates_);
   const VectorXd udot = (rates_ - start_rates_) / h_;
   at_.accelerate(&udot);
   bias_.setZero();
@@ -130,8 +143,9 @@ void VelocityStepper::differentiate(const Window& window, const VectorXd& p, Act
   const int count = static_cast<int>(islands_.size());
   std::vector<Slopes> slopes;
   std::vector<PressedRows> pressed;
+  for (int i = 0; i < count; ++i) slopes.push_back(smooth_slopes(i, by_p));
+  if (impact_) at_.move(start_rates_);
   for (int i = 0; i < count; ++i) {
-    slopes.push_back(smooth_slopes(i, by_p));
     pressed.push_back(rows_before(i, prev, p, active, slopes[i].columns));
   }
   at_.move(rates_);
@@ -139,7 +153,7 @@ void VelocityStepper::differentiate(const Window& window, const VectorXd& p, Act
     add_rows_after(i, prev, p, active, pressed[i]);
     eliminate(i, pressed[i], slopes[i]);
   }
-  write(window, p, active, slopes, step);
+  return slopes;
 }
 
 void VelocityStepper::write(const Window& window, const VectorXd& p, const ActiveColumns& active,

@@ -5,7 +5,7 @@
 namespace diffsim {
 namespace {
 
-constexpr double kTakeBack = 10;  // at most the speed of that many steps of fall
+constexpr double kTouching = 0.005;  // half of a tenth squared
 // Of contacts, by the inverse masses of both bodies. With less, impulses of redundant contacts are
 // noise, which sliding feels: a box that lands flat.
 constexpr double kCompliance = 1e-7;
@@ -54,7 +54,10 @@ VelocityStepper::VelocityStepper(const Scene& scene, const VelocityOptions& opti
     islands_[i].M = model_->islands()[i].factor;
     islands_[i].rates.resize(islands_[i].M.size());
   }
-  for (const ContactElement* e : scene.contacts()) e->check_hard();
+  for (const ContactElement* e : scene.contacts()) {
+    e->check_hard();
+    splits_ = splits_ || (e->restitution_parameter() >= 0 && scene.driven().empty());
+  }
   // The scene's own: a scale of accelerations, which no parameter moves.
   gravity_ = scene.values().segment<3>(scene.gravity_parameter()).norm();
   if (!(gravity_ > 0)) gravity_ = 9.81;
@@ -65,16 +68,35 @@ NewtonReport VelocityStepper::step(const State& prev, const State*, const TimeSc
   NewtonReport report;
   report.iterations = 1;
   const Window start{{&prev, &prev, nullptr}, scheme, t};
+  whole_ = scheme.h;
+  impacts_ = splits_ ? Impacts::split : Impacts::stepped;
   report.worst_element = solve(prev, start, p);
+  move_to_next(prev, start, p);
+  next_.split = false;
+  std::size_t which = 0;
+  if (!aside_.empty() && report.worst_element.empty() && least_gap(next_, p, which) < 0) {
+    report.worst_element = split(prev, start, p);
+    join_parts(prev);
+  } else {
+    report_contacts(scheme.h, next_);
+  }
+  if (!report.worst_element.empty()) report.status = Status::max_iterations;
+  if (!rates_.allFinite()) report.status = Status::non_finite;
+  return report;
+}
+
+void VelocityStepper::move_to_next(const State& prev, const Window& start, const VectorXd& p) {
+  const auto& [at, scheme, t] = start;
   const Window window{{&next_, &prev, nullptr}, scheme, t};
   u_ = rates_;
   for (const Body* b : scene_->driven()) b->predict(prev, scheme, t, p, scene_->nodes(), u_);
   advance(scene_->nodes(), window, u_, next_);
   at_.place_links(next_);
-  if (!report.worst_element.empty()) report.status = Status::max_iterations;
-  if (!rates_.allFinite()) report.status = Status::non_finite;
-  next_.hard_contacts = true;
-  next_.hard.clear();
+}
+
+void VelocityStepper::report_contacts(double h, State& to) const {
+  to.hard_contacts = true;
+  to.hard.clear();
   for (const Island& island : islands_) {
     for (std::size_t i = 0; i < island.touches.size(); ++i) {
       const Touch& touch = island.touches[i];
@@ -85,17 +107,17 @@ NewtonReport VelocityStepper::step(const State& prev, const State*, const TimeSc
       if (touch.deep) code |= kClamped;
       code += kRegion * (1 + touch.gap.region);
       const Vector3d own = island.problem.lambda.segment<3>(3 * static_cast<Eigen::Index>(i));
-      next_.hard.push_back({touch.element->first_point() + touch.gap.point,
-                            touch.B * own / scheme.h, touch.place(),
-                            touch.gap.n * own[0] / scheme.h, static_cast<std::uint16_t>(code)});
+      to.hard.push_back({touch.element->first_point() + touch.gap.point, touch.B * own / h,
+                         touch.place(), touch.gap.n * own[0] / h,
+                         static_cast<std::uint16_t>(code)});
     }
   }
-  return report;
 }
 
 std::string VelocityStepper::solve(const State& prev, const Window& start, const VectorXd& p) {
   const Stopwatch watch(timing_, &Timing::residual);
   const double h = h_ = start.scheme.h;
+  impact_ = false;
   independent_rates(scene_->nodes(), prev, start_rates_);
   at_.place(p, prev);
   at_.move(start_rates_);
@@ -161,10 +183,13 @@ void VelocityStepper::find_touches(const State& prev, double h, const VectorXd& 
     island.touches.clear();
     island.problem.contacts.clear();
   }
-  const double fall = 4 * h * h * gravity_;
+  aside_.clear();
+  if (impacts_ == Impacts::none) return;
+  // In an impact, those that touch, to what a point falls in a tenth of a step.
+  const double reach = (impact_ ? kTouching : 4) * whole_ * whole_ * gravity_ + 2 * kTouchingGap;
   for (const ContactElement* e : scene_->contacts()) {
     gaps_.clear();
-    e->gaps(prev, p, fall, 2 * h, gaps_);
+    e->gaps(prev, p, reach, impact_ ? 0 : 2 * whole_, gaps_);
     const int bounce = e->restitution_parameter();
     for (const Gap& gap : gaps_) {
       const int node = model_->moves(gap.node) ? gap.node : gap.carrier;
@@ -196,14 +221,19 @@ void VelocityStepper::find_touches(const State& prev, double h, const VectorXd& 
                                                           : ContactProblem::Mode::slip;
       } else {
         const double approach = -gap.n.dot(touch.before);
-        touch.bounces =
-            touch.restitution > 0 && approach > 2 * h * gravity_ && gap.g < h * approach;
-        touch.deep = -gap.g / h > kTakeBack * h * gravity_;
+        const bool fast = touch.restitution > 0 && approach > 2 * whole_ * gravity_;
+        if (fast && !impact_ && impacts_ == Impacts::split) {
+          aside_.push_back({e, gap.point, gap.g - kTouchingGap});
+          continue;
+        }
+        touch.bounces = fast && (impact_ || gap.g < h * approach);
+        touch.deep = !impact_ && -gap.g / h > kTakeBack * h * gravity_;
         contact.bound = touch.bounces ? touch.restitution * approach
                         : touch.deep  ? kTakeBack * h * gravity_
+                        : impact_     ? 0
                                       : -gap.g / h;
       }
-      touch.by_gap = touch.deep ? 0 : -1 / h;
+      touch.by_gap = touch.deep || impact_ ? 0 : -1 / h;
       island.touches.push_back(touch);
       island.problem.contacts.push_back(contact);
     }

@@ -4,8 +4,8 @@
 //   M(q) (u' - u) = h (tau - C(q, u)) + J^T B lambda,   q' = q moved by h u',
 // with the impulses lambda of contact_problem.hpp. A point may come down to its obstacle but no
 // further, c_n >= -g/h; one inside is put back on the surface, at no more than the speed of ten
-// steps of fall. One that meets the obstacle faster than it would fall in two steps leaves with c_n
-// >= -restitution c_n(u).
+// steps of fall. One with restitution that meets the obstacle faster than it would fall in two
+// steps splits the step at the time of impact (impact.cpp).
 //
 // Derivatives are those of the solution by the implicit function theorem: contacts keep their modes
 // (open, sticking, slipping). As every step is given by what it begins with, u' = Phi(x, u, p), the
@@ -46,6 +46,32 @@ class VelocityStepper : public Stepper {
     Vector3d before;  // its velocity against the obstacle when the step begins
     Vector3d place() const { return gap.x - gap.radius * gap.n; }
   };
+  // What becomes of contacts with restitution that approach fast.
+  enum class Impacts {
+    split,    // left out: where one passes its surface, the step ends in an impact
+    stepped,  // they leave with their restitution within the step
+    none      // no contact acts at all
+  };
+  // Gap at which it strikes: so small that it does not matter, and large enough for a point to be
+  // outside to rounding, where surfaces have other pieces within [m].
+  static constexpr double kTouchingGap = 1e-10;
+  struct Aside {  // one that was left out
+    const ContactElement* element;
+    int point;
+    double g;  // to that gap
+  };
+  struct Part {  // of a split step
+    enum class Kind { step, impact, kick } kind;
+    double length;  // of a step, of the forces' action in a kick; 1 of an impact [s]
+    const ContactElement* element = nullptr;  // whose gap closes at its end
+    int point = -1;
+    State end;
+    std::vector<bool> kicked = {};  // islands
+  };
+  struct Closing {  // how that gap moves: by poses (ndof), by parameters
+    VectorXd by_pose;
+    std::vector<std::pair<int, double>> by_p;
+  };
   struct Island {
     TreeFactor M;
     std::vector<Touch> touches;
@@ -59,6 +85,49 @@ class VelocityStepper : public Stepper {
   };
   /// Sets rates_ to u' of the step from `prev`; the name of a contact that is not solved, or "".
   std::string solve(const State& prev, const Window& start, const VectorXd& p);
+  /// Sets rates_ and islands to those of an impact at `s`, as solve().
+  std::string solve_impact(const State& s, const VectorXd& p);
+  /// Places and contacts of an impact at `s`.
+  void begin_impact(const State& s, const VectorXd& p);
+  /// The impact at `from`, with kicks before and after, into parts_; as solve().
+  std::string add_impact(const State& from, const Window& start, const VectorXd& p);
+  void add_kick(const State& from, const Window& start, const VectorXd& p, double length,
+                const std::vector<bool>& kicked);
+  /// next_ from rates_.
+  void move_to_next(const State& prev, const Window& start, const VectorXd& p);
+  /// What solve() found, as `to` reports it; `h`: 1 of an impact, whose forces are impulses.
+  void report_contacts(double h, State& to) const;
+  /// Of a part of length s: `out` from rates_, which solve() has found.
+  void move_part(const State& from, double s, State& out);
+  /// Displacements D of a part are by_end_ u' - by_start_ u.
+  void weigh_part(double s);
+  bool presses(const Island& island) const;
+  /// The least gap, to kTouchingGap, of what was left out; its place in aside_.
+  double least_gap(const State& s, const VectorXd& p, std::size_t& which);
+  /// Into parts_ and next_, where a step as a whole takes a point through its surface.
+  std::string split(const State& prev, const Window& start, const VectorXd& p);
+  /// Length of the part from `from` at whose end the first gap closes; `rest`: one that is too
+  /// long, whose least gap is `gap`.
+  double time_of_impact(const State& from, const Window& start, const VectorXd& p, double rest,
+                        double gap, Part& part);
+  void join_parts(const State& prev);
+  /// The split step that led to window.now(), whose parts are not kept.
+  void step_again(const Window& window, const VectorXd& p);
+  void recover_part(const Part& part, const State& from, const VectorXd& p);
+  Closing closing(const Part& part, const VectorXd& p, const ActiveColumns& active);
+  /// du'/ds and the motion of what follows, dx'/ds, by the length of a step that recover_part()
+  /// set.
+  void slopes_by_length(const Part& part, VectorXd& by_v, VectorXd& by_x);
+  void pull_parts(const Window& window, const VectorXd& p, ActiveColumns& active, MatrixXd& x,
+                  MatrixXd& v, VectorXd& held);
+  /// Back through a part's displacement: u_ becomes the cotangent of u'; returns that of u.
+  VectorXd pull_displacement(const Part& part, MatrixXd& x, const MatrixXd& v);
+  void pull_impact(const State& from, const VectorXd& p, ActiveColumns& active, MatrixXd& x,
+                   MatrixXd& v, VectorXd& held);
+  void differentiate_parts(const Window& window, const VectorXd& p, ActiveColumns& active,
+                           StepDerivatives& step);
+  void write_parts(const Window& window, const VectorXd& p, const ActiveColumns& active,
+                   MatrixXd& X, const MatrixXd& V, StepDerivatives& step);
   /// `pressing`, unless null: of those alone.
   void find_touches(const State& prev, double h, const VectorXd& p,
                     const std::vector<HardContact>* pressing);
@@ -77,9 +146,9 @@ class VelocityStepper : public Stepper {
   Moves moves(const Touch& touch) const;
   void add_relative(int node, double sign, const Vector3d& x, const Vector3d& x_c, MatrixXd& at_x,
                     MatrixXd& turn, MatrixXd& dw) const;
-  /// Forces and their derivatives by poses, of all elements and contacts, at the step's beginning.
   /// Forces of all elements into written_, K_, B_ and columns, at fixed loads of contacts.
   void evaluate_forces(const Window& start, const VectorXd& p, ParameterColumns& columns);
+  /// The same and those of contacts.
   void add_loads(const Window& start, const VectorXd& p, ParameterColumns& columns);
   void add_load(const Touch& touch, const Vector3d& f, const State& s);
   /// A touch by a parameter of its shape, where the bodies stay: gap, normal, place of contact, and
@@ -117,8 +186,12 @@ class VelocityStepper : public Stepper {
   void add_moment(int node, const Vector3d& moment, int column, MatrixXd& load) const;
   /// Adds what impulses change, by the laws.
   void eliminate(int index, PressedRows& pressed, Slopes& to);
+  /// Of all islands, from what solve() or recover() has set.
+  std::vector<Slopes> slopes(const Window& start, const VectorXd& p, const ActiveColumns& active);
   void write(const Window& window, const VectorXd& p, const ActiveColumns& active,
              const std::vector<Slopes>& slopes, StepDerivatives& step) const;
+
+  static constexpr double kTakeBack = 10;  // at most the speed of that many steps of fall
 
   /// What a step that has been taken knew of its contacts when they were solved.
   void recover(const State& prev, const State& now, const VectorXd& p);
@@ -148,6 +221,13 @@ class VelocityStepper : public Stepper {
   std::vector<Island> islands_;
   VectorXd start_rates_, rates_, bias_, written_, u_;
   double h_ = 0, gravity_ = 0;
+  double whole_ = 0;  // the step that h_ may be a part of [s]
+  Impacts impacts_ = Impacts::stepped;
+  bool splits_ = false;  // whether the scene's steps may
+  bool impact_ = false;  // whether this is an impact, at one instant
+  std::vector<Aside> aside_;
+  std::vector<Part> parts_;
+  VectorXd by_end_, by_start_;
   std::vector<bool> contact_columns_;
   MultibodyAdjoint adjoint_;
   std::vector<int> all_;
