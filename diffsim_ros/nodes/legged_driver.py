@@ -46,7 +46,7 @@ from diffsim_ros.nodes.legged_supervision import LeggedSupervision
 from diffsim_ros.nodes.motion_job import MotionJob
 from diffsim_ros.nodes.motion_outputs import ANSWER, STEADY
 from diffsim_ros.nodes.supervision import BEAT
-from diffsim_ros.nodes.walk_run import WalkRun, WalkWatch
+from diffsim_ros.nodes.walk_run import FULL_SPEED, WalkRun, WalkWatch
 from diffsim_ros.planning.locomotion.plan_check import (
     LeggedPlan,
     PlanRules,
@@ -306,8 +306,10 @@ class LeggedDriver(BaseNode):
     def _check_begin(self, course: WalkCourse) -> None:
         """What may change until it is sent: where the robot is, and how it stands."""
         node = self.supervision
-        node.check_speed()
         node.check_sources()
+        if not node.scaling >= FULL_SPEED:
+            rule = "1: a robot that is slowed down in mid-stride falls"
+            raise InputError("robot", "speed scaling", node.scaling, rule)
         if not node.tilt_age <= self["tilt_age"]:
             got = "none" if math.isinf(node.tilt_age) else f"{node.tilt_age:.2f} s old"
             rule = f"at most {self['tilt_age']:g} s old"

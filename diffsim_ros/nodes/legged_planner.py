@@ -1,4 +1,4 @@
-"""Node `legged_planner`: a twist, a way or a place in, a checked walk of a legged robot out.
+"""Node `legged_planner`: a twist, displacement or place in, a checked walk of a legged robot out.
 
 action  ~/plan           diffsim_interfaces/PlanLocomotion: feedback, can be cancelled
 in      cmd_vel          geometry_msgs/Twist: walks on, until it is zero or comes no more
@@ -47,11 +47,11 @@ from diffsim_ros.nodes.legged_parameters import FOOT, GAIT, ROBOT, gait_of, robo
 from diffsim_ros.nodes.motion_outputs import within
 from diffsim_ros.planning.locomotion import (
     Gait,
-    Way,
+    WalkGoal,
+    goal_of_pose,
+    goal_of_travel,
+    goal_of_twist,
     plan_walk,
-    way_of_twist,
-    way_to,
-    way_to_pose,
 )
 from diffsim_ros.planning.locomotion.odometry import DRIFTING, Correction, PlacedWalk
 from diffsim_ros.planning.locomotion.planar import composed, planar, relative
@@ -68,7 +68,7 @@ Answer = tuple[str, str, "LocomotionPlan | None", dict[str, float]]
 """Code, text, message of a plan that holds, metrics."""
 
 
-Asked = Callable[[WalkStart], tuple[Gait, Way]]
+Asked = Callable[[WalkStart], tuple[Gait, WalkGoal]]
 """What is wanted of a walk that begins there; raises InputError."""
 
 
@@ -96,7 +96,7 @@ class LeggedPlanner(JobNode):
         Declared("goal_tolerance", 0.02, "[m] from a goal within which it is reached", 1e-3, 1.0),
         Declared("turn_tolerance", 0.03, "[rad] from it", 1e-3, 1.0),
         Declared("corrections", 3, "walks at most, from where it stands too far away", 0, 99),
-        Declared("longest", 10.0, "[s] that are planned at once of a way to a goal", 1.0, 60.0),
+        Declared("longest", 10.0, "[s] that are planned at once towards a goal", 1.0, 60.0),
         Declared("world_frame", "odom", "frame of odometry, goals and markers"),
         Declared("feedback_rate", 10.0, "most feedback messages per second", 0.1, 1000.0),
     )  # fmt: skip
@@ -203,7 +203,7 @@ class LeggedPlanner(JobNode):
 
     def _asked(
         self, goal: PlanLocomotion.Goal, start: WalkStart, held: HeldGoal | None = None
-    ) -> tuple[Gait, Way]:
+    ) -> tuple[Gait, WalkGoal]:
         """What a goal wants; InputError.  `held` gets the place where it ends."""
         gait = gait_of(self, goal.gait)
         twist = np.array([goal.twist.linear.x, goal.twist.linear.y, goal.twist.angular.z])
@@ -220,23 +220,23 @@ class LeggedPlanner(JobNode):
             place = self._target(goal.target)
             if held is not None:
                 held.place = place
-            way = way_to_pose(self.robot, gait, relative(here, place), begin=start.begin,
+            walk_goal = goal_of_pose(self.robot, gait, relative(here, place), begin=start.begin,
                               longest=self["longest"] if held else math.inf)  # fmt: skip
-            return gait, way
+            return gait, walk_goal
         if moves:
             pose = np.array([*(goal.travel or (0.0, 0.0)), goal.turn])
-            way_to(gait, pose[:2] if len(pose) == 3 else goal.travel, goal.turn)
-            way = way_to_pose(self.robot, gait, pose, begin=start.begin)
+            goal_of_travel(gait, pose[:2] if len(pose) == 3 else goal.travel, goal.turn)
+            walk_goal = goal_of_pose(self.robot, gait, pose, begin=start.begin)
         else:
             duration = goal.duration or self["horizon"]
-            way = way_of_twist(gait, twist, duration)
-            pose = arc(twist, way.periods * gait.period)
+            walk_goal = goal_of_twist(gait, twist, duration)
+            pose = arc(twist, walk_goal.periods * gait.period)
         if held is not None:
             self._place_of(held, start, pose)
-        return gait, way
+        return gait, walk_goal
 
     def _place_of(self, held: HeldGoal, start: WalkStart, pose: np.ndarray) -> None:
-        """Where a way ends that begins there; without any odometry it is walked open loop."""
+        """Where a walk ends that begins there; without any odometry it is walked open loop."""
         if self["odometry"] and self.where.ever:
             held.place = composed(self.where.here(start), pose)
             return
@@ -255,19 +255,19 @@ class LeggedPlanner(JobNode):
             raise InputError("request", "target.pose", row.tolist(), rule)
         return planar(np.append(row[:3], row[3:] / length))
 
-    def towards(self, gait: str, place: np.ndarray, start: WalkStart) -> tuple[Gait, Way]:
+    def towards(self, gait: str, place: np.ndarray, start: WalkStart) -> tuple[Gait, WalkGoal]:
         """From where it is to a place (3,)."""
         own = gait_of(self, gait)
         pose = relative(self.where.here(start), place)
-        way = way_to_pose(self.robot, own, pose, begin=start.begin, longest=self["longest"])
-        return own, way
+        walk_goal = goal_of_pose(self.robot, own, pose, begin=start.begin, longest=self["longest"])
+        return own, walk_goal
 
-    def corrected(self, gait: str, found: Correction, start: WalkStart) -> tuple[Gait, Way]:
+    def corrected(self, gait: str, found: Correction, start: WalkStart) -> tuple[Gait, WalkGoal]:
         """What a correction wants."""
         own = gait_of(self, gait)
-        way = way_to_pose(self.robot, own, found.pose, begin=start.begin, least=found.least,
+        walk_goal = goal_of_pose(self.robot, own, found.pose, begin=start.begin, least=found.least,
                           longest=self["longest"])  # fmt: skip
-        return own, way
+        return own, walk_goal
 
     # --- planning -------------------------------------------------------------------------------
 
@@ -278,12 +278,12 @@ class LeggedPlanner(JobNode):
             return "BUSY", busy, None, {}
         try:
             start = self.where.start()
-            gait, way = asked(start)
+            gait, walk_goal = asked(start)
         except Exception as error:
             code, text = explained(error, "INVALID_CONFIGURATION")
             self.get_logger().warning(f"{name}: {code} {text}")
             return code, text, None, {}
-        job = partial(self._solved, start, gait, way, feedback)
+        job = partial(self._solved, start, gait, walk_goal, feedback)
         answer, placed = await self._job.run(name, job)
         code, text, plan, metrics = answer
         if plan is not None:
@@ -299,14 +299,14 @@ class LeggedPlanner(JobNode):
         return answer
 
     def _solved(
-        self, start: WalkStart, gait: Gait, way: Way, feedback: Any, cancel: CancelToken
+        self, start: WalkStart, gait: Gait, walk_goal: WalkGoal, feedback: Any, cancel: CancelToken
     ) -> tuple[Answer, PlacedWalk | None]:
         """In the job's thread."""
         try:
             self._count += 1
             name = f"walk-{self._seed}-{self._count}"
             walk = plan_walk(
-                self.robot, gait, way, begin=start.begin, name=name, progress=feedback,
+                self.robot, gait, walk_goal, begin=start.begin, name=name, progress=feedback,
                 cancel=cancel,
             )  # fmt: skip
             motion = walk.motion
@@ -412,26 +412,26 @@ class LeggedPlanner(JobNode):
             self._tried = placed.name, found.sample
         return found
 
-    def _drive(self, twist: np.ndarray, same: bool, start: WalkStart) -> tuple[Gait, Way]:
+    def _drive(self, twist: np.ndarray, same: bool, start: WalkStart) -> tuple[Gait, WalkGoal]:
         """A walk by a twist; where it is the same as before, on from where that should end."""
         gait = gait_of(self, "")
         if not twist.any():
             self.place = None
             return gait, self._halting(gait, start)
-        way = way_of_twist(gait, twist, self["horizon"])
+        walk_goal = goal_of_twist(gait, twist, self["horizon"])
         try:
             here = self.where.here(start)
         except InputError:  # open loop
             self.place = None
-            return gait, way
-        pose, placed = arc(twist, way.periods * gait.period), self.where.known(start.plan)
+            return gait, walk_goal
+        pose, placed = arc(twist, walk_goal.periods * gait.period), self.where.known(start.plan)
         if same and self.place is not None and placed is not None and start.begin is not None:
             left = sum(k > start.begin.sample for k in placed.walk.boundaries())
-            more = arc(twist, (way.periods - left) * gait.period)
+            more = arc(twist, (walk_goal.periods - left) * gait.period)
             place = composed(self.place, more)
-            drifting = min(way.periods, DRIFTING) * gait.period
-            least, longest = way.periods, way.periods * gait.period
-            way = way_to_pose(
+            drifting = min(walk_goal.periods, DRIFTING) * gait.period
+            least, longest = walk_goal.periods, walk_goal.periods * gait.period
+            walk_goal = goal_of_pose(
                 self.robot, gait, self.where.pose_to(place, start, drifting), begin=start.begin,
                 least=least, longest=longest,
             )  # fmt: skip
@@ -439,9 +439,9 @@ class LeggedPlanner(JobNode):
             need = max(math.hypot(*pose[:2]) / gait.speed, abs(pose[2]) / gait.turn_rate)
             pose = pose * min(1.0, longest / max(need, 1e-9))  # what is farther is not made up for
         self.place = composed(here, pose)
-        return gait, way
+        return gait, walk_goal
 
-    def _halting(self, gait: Gait, start: WalkStart) -> Way:
+    def _halting(self, gait: Gait, start: WalkStart) -> WalkGoal:
         """To stand within a period."""
         if start.begin is None:
             raise InputError("cmd_vel", "twist", [0.0, 0.0, 0.0], "something to do")
@@ -449,7 +449,7 @@ class LeggedPlanner(JobNode):
         at, motion = moved.sample, moved.motion
         velocity = (motion.com[at + 1] - motion.com[at]) / motion.step
         reach = 0.5 * gait.period * velocity[:2]
-        return Way((float(reach[0]), float(reach[1])), 0.0, 1)
+        return WalkGoal((float(reach[0]), float(reach[1])), 0.0, 1)
 
     def close(self) -> None:
         """Give up a goal that is held, and end a job."""

@@ -27,6 +27,8 @@ LOOK = 0.02
 """[s] of the wall between two checks of a condition that is waited for."""
 STEADY_SHARE = 0.5
 """Share of the joints' speeds at which a robot is brought to stand."""
+FULL_SPEED = 0.99
+"""Speed scaling below which a robot is slowed down."""
 SETTLED = 0.15
 """[rad or m] from the standing pose within which a robot that was stopped stands."""
 
@@ -133,7 +135,7 @@ class WalkRun(WatchedRun):
 
     def on_speed_scaling(self, now: int, scaling: float) -> None:
         """A robot that is slowed down in mid-stride falls."""
-        if scaling < 0.99:
+        if scaling < FULL_SPEED:
             self._halt(f"the speed scaling is {100 * scaling:.0f} % (a walk needs 100)")
 
     # --- the plan's time ------------------------------------------------------------------------

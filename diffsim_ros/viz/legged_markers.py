@@ -100,7 +100,7 @@ def hull(points: np.ndarray) -> np.ndarray:
 
 
 def _footfalls(walk: Any, frame: str) -> list[Marker]:
-    """The pattern as a board beside the way: a row for each foot, filled in contact."""
+    """The pattern as a board beside the path: a row for each foot, filled in contact."""
     motion = walk.motion
     first = motion.com[0]
     reach = np.abs(motion.contacts[0, :, 1] - first[1]).max()

@@ -8,6 +8,7 @@ rclpy = pytest.importorskip("rclpy")
 from diffsim_interfaces.msg import Stance  # noqa: E402
 from geometry_msgs.msg import Twist, Vector3  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
+from std_msgs.msg import Float64  # noqa: E402
 from visualization_msgs.msg import MarkerArray  # noqa: E402
 
 from diffsim_ros.nodes.common import LATCHED, STREAM  # noqa: E402
@@ -111,6 +112,26 @@ def test_what_stops_a_walk_is_told(ros):
     assert refused.error_code == REFUSED, refused.error_msg  # it lies on its side
 
 
+def test_a_robot_that_is_slowed_down_does_not_walk(ros):
+    walker = Walker(ros, driver={"speed_scaling": "slider"})
+    slider = ros.node.create_publisher(Float64, "/slider", STREAM)
+    ros.until(slider.get_subscription_count, "the driver")
+
+    def slid(share):
+        slider.publish(Float64(data=100.0 * share))
+        ros.until(lambda: walker.driver.supervision.scaling == share, "the slider")
+
+    slid(0.5)
+    plan = walker.plan(travel=[0.36, 0.0])
+    result = walker.report(walker.walk(plan))
+    assert result.error_code == REFUSED and "speed scaling: got 0.5" in result.error_msg
+    slid(1.0)
+    handle = walker.begun()
+    slid(0.5)
+    result = walker.report(handle)
+    assert result.error_code == ABORTED and "the speed scaling is 50 %" in result.error_msg
+
+
 def test_a_controller_that_is_not_there_is_named(ros):
     walker = Walker(ros, driver={"controller": "no_controller", "server_timeout": 0.3})
     result = walker.report(walker.walk(walker.plan(travel=[0.18, 0.0])))
@@ -126,7 +147,7 @@ def test_cmd_vel_walks_until_it_comes_no_more(ros):
     twist.linear.x = 5.0  # as fast as it may
     timer = ros.node.create_timer(0.1, lambda: publisher.publish(twist))
     ros.until(lambda: len({m.plan for m in walker.stances if m.plan}) >= 2, "a second plan", 90.0)
-    ros.until(lambda: (walker.place - start)[0] > 0.6, "a way", 120.0)
+    ros.until(lambda: (walker.place - start)[0] > 0.6, "0.6 m", 120.0)
     states = "".join(m.state[0] for m in walker.stances)  # standing, then walking without a break
     assert "s" not in states.lstrip("s"), states
     ros.node.destroy_timer(timer)

@@ -10,7 +10,7 @@ rclpy = pytest.importorskip("rclpy")
 from diffsim_interfaces.msg import LocomotionPlan  # noqa: E402
 
 from diffsim_ros.nodes import convert_locomotion as legged  # noqa: E402
-from diffsim_ros.planning.locomotion import Gait, load_legged_robot, plan_walk, way_to  # noqa: E402
+from diffsim_ros.planning.locomotion import Gait, goal_of_travel, load_legged_robot, plan_walk  # noqa: E402
 from tests.nodes.walking import ROBOTS, WHEELED, Walker  # noqa: E402
 
 REFUSED = 7
@@ -121,7 +121,7 @@ WHEEL_CASES = {
 
 def sound_plan(robot, gait):
     """A plan that holds."""
-    walk = plan_walk(robot, gait, way_to(gait, (0.1, 0.0), 0.0))
+    walk = plan_walk(robot, gait, goal_of_travel(gait, (0.1, 0.0), 0.0))
     return legged.plan_message(walk, "walk-1")
 
 

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("diffsim_ros._engine", reason="the engine is not built")
 
-from diffsim_ros.planning.locomotion import Gait, load_legged_robot, plan_walk, way_to
+from diffsim_ros.planning.locomotion import Gait, goal_of_travel, load_legged_robot, plan_walk
 from diffsim_ros.planning.locomotion.planar import composed
 from diffsim_ros.rotation import quat_rotate
 from diffsim_ros.viz.legged_markers import walk_markers
@@ -21,7 +21,7 @@ WHERE = np.array([2.0, -1.0, 2.2])
 @pytest.fixture(scope="module")
 def walk():
     robot = load_legged_robot(ROBOTS / "quadruped.yaml")
-    return plan_walk(robot, TROT, way_to(TROT, (0.18, 0.0), 0.0))
+    return plan_walk(robot, TROT, goal_of_travel(TROT, (0.18, 0.0), 0.0))
 
 
 def placed(marker):

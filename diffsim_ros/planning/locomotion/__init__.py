@@ -13,7 +13,16 @@ from .load import load_legged_robot
 from .motion import GoalDistance, LocomotionMotion, Violation
 from .random_robots import gaits_of, random_robot
 from .urdf_writer import urdf_text, write_urdf
-from .walk import Gait, PlannedWalk, WalkBegin, Way, plan_walk, way_of_twist, way_to, way_to_pose
+from .walk import (
+    Gait,
+    PlannedWalk,
+    WalkBegin,
+    WalkGoal,
+    goal_of_pose,
+    goal_of_travel,
+    goal_of_twist,
+    plan_walk,
+)
 from .wheels import wheel_speeds
 
 __all__ = [
@@ -32,13 +41,16 @@ __all__ = [
     "RobotDescription",
     "Violation",
     "WalkBegin",
-    "Way",
+    "WalkGoal",
     "build_robot",
     "densified",
     "design_parameters",
     "engine_model",
     "gaits_of",
     "generate",
+    "goal_of_pose",
+    "goal_of_travel",
+    "goal_of_twist",
     "load_footfall",
     "load_legged_robot",
     "load_locomotion",
@@ -46,9 +58,6 @@ __all__ = [
     "plan_walk",
     "random_robot",
     "urdf_text",
-    "way_of_twist",
-    "way_to",
-    "way_to_pose",
     "wheel_speeds",
     "with_values",
     "write_urdf",

@@ -212,7 +212,7 @@ class FrameTrack:
         """What brings the walk that runs to a goal (3,) on the ground, from the first end of a
         period that is `ahead` [s] away; `own` [s] of the walk at a time [s].
 
-        None: it comes to rest before, it is on its way to the goal, nothing was measured, or more
+        None: it comes to rest before, it goes to the goal already, nothing was measured, or more
         can be measured before that end of a period is LATE.
         """
         walk = placed.walk

@@ -1,6 +1,6 @@
 """Walks and drives: from standing, or from a walk that goes on, through whole periods, to standing.
 
-One motion from beginning to end: the way into the gait and out of it are planned as the rest is,
+One motion from beginning to end: entering the gait and leaving it are planned as the rest is,
 with all constraints, not blended.  A walk that is to change goes on from the end of a period
 (begin.py): the new motion begins with two samples of the old one, which fix place and velocity.
 """
@@ -88,7 +88,7 @@ class WalkBegin(Begin):
 
 
 @dataclass(frozen=True)
-class Way:
+class WalkGoal:
     """Where to go: travel (2,) [m] in the axes at the start, turn [rad], in so many periods."""
 
     travel: tuple[float, float]
@@ -200,7 +200,7 @@ def limits_of(robot: LeggedRobot) -> Limits:
     return Limits(robot.lower, robot.upper, robot.speed, none, none)
 
 
-def way_of_twist(gait: Gait, twist: Sequence[float], duration: float) -> Way:
+def goal_of_twist(gait: Gait, twist: Sequence[float], duration: float) -> WalkGoal:
     """An arc: twist (forward, to the left [m/s], turning [rad/s]) for a duration [s].
 
     InputError: what is not finite, faster than the gait's limits, or turns by more than MOST_TURN.
@@ -217,7 +217,7 @@ def way_of_twist(gait: Gait, twist: Sequence[float], duration: float) -> Way:
     periods = max(1, round(duration / gait.period))
     x, y, turn = (float(value) for value in arc((vx, vy, rate), periods * gait.period))
     _check_turn(turn)
-    return Way((x, y), turn, periods)
+    return WalkGoal((x, y), turn, periods)
 
 
 def arc(twist: Sequence[float] | np.ndarray, span: float) -> np.ndarray:
@@ -229,20 +229,20 @@ def arc(twist: Sequence[float] | np.ndarray, span: float) -> np.ndarray:
     return np.array([along * (c * vx - s * vy), along * (s * vx + c * vy), turn])
 
 
-def way_to(gait: Gait, travel: Sequence[float], turn: float) -> Way:
+def goal_of_travel(gait: Gait, travel: Sequence[float], turn: float) -> WalkGoal:
     """To a place [m] and heading [rad], in as few periods as the gait's limits allow."""
     if len(travel) != 2 or not all(map(math.isfinite, (*travel, turn))):
         raise InputError(PLACE, "travel, turn", [*travel, turn], "x, y and a turn, finite numbers")
     _check_turn(turn)
     need = max(math.hypot(*travel) / gait.speed, abs(turn) / gait.turn_rate)
     periods = max(1, math.ceil(need / gait.period - 1e-9))
-    return Way((float(travel[0]), float(travel[1])), float(turn), periods)
+    return WalkGoal((float(travel[0]), float(travel[1])), float(turn), periods)
 
 
-def way_to_pose(
+def goal_of_pose(
     robot: LeggedRobot, gait: Gait, pose: Sequence[float] | np.ndarray, *,
     begin: WalkBegin | None = None, least: int = 1, longest: float = math.inf,
-) -> Way:  # fmt: skip
+) -> WalkGoal:  # fmt: skip
     """To a pose of the body, x, y [m] and yaw [rad], in its own axes where the walk begins.
 
     In as few periods as the gait's limits allow, `least` or more; of what takes longer than
@@ -262,7 +262,7 @@ def way_to_pose(
     c, s = math.cos(end[2]), math.sin(end[2])
     travel = end[:2] + np.array([[c, -s], [s, c]]) @ centre - start
     periods = max(least, 1, math.ceil(share * need / gait.period - 1e-9))
-    return Way((float(travel[0]), float(travel[1])), float(end[2]), periods)
+    return WalkGoal((float(travel[0]), float(travel[1])), float(end[2]), periods)
 
 
 def _check_turn(turn: float) -> None:
@@ -272,7 +272,7 @@ def _check_turn(turn: float) -> None:
 
 
 def plan_walk(
-    robot: LeggedRobot, gait: Gait, way: Way, *, begin: WalkBegin | None = None,
+    robot: LeggedRobot, gait: Gait, goal: WalkGoal, *, begin: WalkBegin | None = None,
     name: str = "walk", progress: Progress | None = None, cancel: Any = None,
 ) -> PlannedWalk:  # fmt: skip
     """A walk from the standing pose, or from where another one goes on (`PlannedWalk.begin`).
@@ -281,7 +281,7 @@ def plan_walk(
     constraints that the points between samples violate (speeds and ranges of joints) are added.
     InputError: a gait whose samples are not those of the walk before.
     """
-    pattern, phase = _pattern(robot, gait, way.periods, begin)
+    pattern, phase = _pattern(robot, gait, goal.periods, begin)
     if begin is None:
         origin = robot.centre_of_mass(robot.stance, robot.standing_base())[:2]
     else:
@@ -289,7 +289,7 @@ def plan_walk(
     step = gait.period / gait.samples
     config = LocomotionConfig(
         PLACE, name, robot, pattern, step * (pattern.samples - 1), gait.swing_height,
-        friction=gait.friction, goals=_goals(robot, way, origin, pattern.samples), begin=begin,
+        friction=gait.friction, goals=_goals(robot, goal, origin, pattern.samples), begin=begin,
         iterations=ITERATIONS, attempts=ATTEMPTS if begin is None else 1,
     )  # fmt: skip
     guess = None if begin is None else _guess(begin, pattern)
@@ -347,19 +347,19 @@ def _pattern(
 
 
 def _goals(
-    robot: LeggedRobot, way: Way, origin: np.ndarray, samples: int
+    robot: LeggedRobot, goal: WalkGoal, origin: np.ndarray, samples: int
 ) -> LocomotionGoals:  # fmt: skip
     """Travel and turn, and the standing pose at the end: feet in place, body at its height."""
     base = robot.standing_base()
     com, feet = robot.centre_of_mass(robot.stance, base), robot.contact_points(robot.stance, base)
-    c, s = math.cos(way.turn), math.sin(way.turn)
-    turn, end = np.array([[c, -s], [s, c]]), origin + np.array(way.travel)
+    c, s = math.cos(goal.turn), math.sin(goal.turn)
+    turn, end = np.array([[c, -s], [s, c]]), origin + np.array(goal.travel)
     last = samples - FIXED
     places = [PlaceGoal(last, -1, (math.nan, math.nan, float(com[2])))]
     for j, foot in enumerate(feet):
         x, y = end + turn @ (foot - com)[:2]
         places.append(PlaceGoal(last, j, (float(x), float(y), math.nan)))
-    return LocomotionGoals(way.travel, way.turn, None, tuple(places))
+    return LocomotionGoals(goal.travel, goal.turn, None, tuple(places))
 
 
 ROWS = "com base positions contacts contact forces spins yaw tilt".split()

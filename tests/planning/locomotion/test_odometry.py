@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("diffsim_ros._engine", reason="the engine is not built")
 
 from diffsim_ros.errors import InputError
-from diffsim_ros.planning.locomotion import Gait, load_legged_robot, plan_walk, way_to_pose
+from diffsim_ros.planning.locomotion import Gait, goal_of_pose, load_legged_robot, plan_walk
 from diffsim_ros.planning.locomotion.odometry import (
     DRIFTING,
     NANO,
@@ -102,7 +102,7 @@ def robot():
 @pytest.fixture(scope="module")
 def placed(robot):
     goal = np.array([0.6, 0.1, 0.3])
-    walk = plan_walk(robot, TROT, way_to_pose(robot, TROT, goal))
+    walk = plan_walk(robot, TROT, goal_of_pose(robot, TROT, goal))
     assert walk.holds
     return PlacedWalk("first", walk, np.zeros(3), "first")
 
@@ -132,8 +132,8 @@ def test_a_correction_brings_a_walk_that_drifts_to_its_goal(robot, placed):
     found = track.correction(placed, now, now, 0.45, goal, NEAR)
     assert found.sample in placed.walk.boundaries() and found.least >= 1
     begin = placed.walk.begin(found.sample)
-    way = way_to_pose(robot, TROT, found.pose, begin=begin, least=found.least)
-    walk = plan_walk(robot, TROT, way, begin=begin)
+    walk_goal = goal_of_pose(robot, TROT, found.pose, begin=begin, least=found.least)
+    walk = plan_walk(robot, TROT, walk_goal, begin=begin)
     assert walk.holds
     other = PlacedWalk("other", walk, composed(placed.origin, begin.frame), "first")
     begun = found.sample * placed.walk.motion.step
@@ -147,9 +147,9 @@ def test_a_correction_brings_a_walk_that_drifts_to_its_goal(robot, placed):
 
 
 def test_a_part_of_a_way_is_planned_of_what_is_far(robot):
-    way = way_to_pose(robot, TROT, (6.0, 0.0, 0.0), longest=3.0)
-    assert way.periods == 5 and way.travel[0] == pytest.approx(0.9)
-    way = way_to_pose(robot, TROT, (0.0, 0.0, 3.1))
-    assert way.turn == pytest.approx(2.8)
+    walk_goal = goal_of_pose(robot, TROT, (6.0, 0.0, 0.0), longest=3.0)
+    assert walk_goal.periods == 5 and walk_goal.travel[0] == pytest.approx(0.9)
+    walk_goal = goal_of_pose(robot, TROT, (0.0, 0.0, 3.1))
+    assert walk_goal.turn == pytest.approx(2.8)
     with pytest.raises(InputError, match="finite"):
-        way_to_pose(robot, TROT, (np.nan, 0.0, 0.0))
+        goal_of_pose(robot, TROT, (np.nan, 0.0, 0.0))

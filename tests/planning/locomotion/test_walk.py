@@ -9,10 +9,10 @@ from scipy.integrate import quad
 from diffsim_ros.errors import InputError
 from diffsim_ros.planning.locomotion import (
     Gait,
+    goal_of_travel,
+    goal_of_twist,
     load_legged_robot,
     plan_walk,
-    way_of_twist,
-    way_to,
 )
 from diffsim_ros.planning.locomotion.simulation import LeggedSimulation
 
@@ -27,16 +27,16 @@ def robot():
 
 @pytest.fixture(scope="module")
 def walk(robot):
-    return plan_walk(robot, TROT, way_to(TROT, (0.36, 0.0), 0.0))
+    return plan_walk(robot, TROT, goal_of_travel(TROT, (0.36, 0.0), 0.0))
 
 
-def test_the_way_of_a_twist_is_the_integral_of_its_velocity():
+def test_the_goal_of_a_twist_is_the_integral_of_its_velocity():
     vx, vy, rate, span = 0.2, -0.1, 0.7, 1.8
-    way = way_of_twist(TROT, (vx, vy, rate), span)
+    goal = goal_of_twist(TROT, (vx, vy, rate), span)
     x = quad(lambda t: vx * np.cos(rate * t) - vy * np.sin(rate * t), 0, span)[0]
     y = quad(lambda t: vx * np.sin(rate * t) + vy * np.cos(rate * t), 0, span)[0]
-    np.testing.assert_allclose(way.travel, (x, y), atol=1e-12)
-    assert way.turn == pytest.approx(rate * span) and way.periods == 3
+    np.testing.assert_allclose(goal.travel, (x, y), atol=1e-12)
+    assert goal.turn == pytest.approx(rate * span) and goal.periods == 3
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_the_way_of_a_twist_is_the_integral_of_its_velocity():
 )  # fmt: skip
 def test_a_twist_that_is_too_much_is_refused(twist, span, named):
     with pytest.raises(InputError, match=named):
-        way_of_twist(TROT, twist, span)
+        goal_of_twist(TROT, twist, span)
 
 
 def test_a_walk_begins_and_ends_standing(robot, walk):
@@ -65,7 +65,7 @@ def test_a_walk_begins_and_ends_standing(robot, walk):
 
 def test_a_walk_goes_on_from_the_one_before_without_a_jump(robot, walk):
     at = walk.boundaries()[0]
-    other = plan_walk(robot, TROT, way_to(TROT, (0.2, 0.05), 0.2), begin=walk.begin(at))
+    other = plan_walk(robot, TROT, goal_of_travel(TROT, (0.2, 0.05), 0.2), begin=walk.begin(at))
     assert other.holds and other.motion.status == "reached"
     q, v, _ = walk.trajectory().at(at * walk.motion.step)
     np.testing.assert_allclose(other.trajectory().positions[0], q, atol=2e-3)

@@ -96,7 +96,7 @@ class Footfalls:
         of  the motion there;  points (m, 3) feet [m], com (3,) [m], velocity (3,) [m/s] as measured
         Footholds to come are off the motion's by what the capture point is, x + v / w with
         w^2 = g / H, beside the body at most `reach`; a foot in the air lands before e^(w t) times
-        the capture point's way from the feet that stand is as far.
+        the capture point's distance from the feet that stand is as far.
         """
         off = com[:2] - of.com[1, :2]
         capture = off + (velocity - of.com_velocity[1])[:2] / self.rate
