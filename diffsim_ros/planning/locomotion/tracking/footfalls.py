@@ -26,7 +26,7 @@ class FootfallOptions:
     soon    [s] in which a foot can land at the earliest
     """
 
-    reach: float = 0.5
+    reach: float = 0.8
     early: float = 0.25
     near: float = 0.002
     touch: float = 0.01
