@@ -16,8 +16,8 @@ from rclpy.task import Future
 
 from diffsim_ros.errors import InputError
 from diffsim_ros.nodes.motion_outputs import found, within
-from diffsim_ros.planning.locomotion.odometry import NANO
 from diffsim_ros.planning.locomotion.planar import relative
+from diffsim_ros.robots.command import NANO
 
 THERE = 3.0
 """[s] of the wall in which the driver is found."""
@@ -37,6 +37,7 @@ class HeldGoal:
     done   code and text, once the robot stands
     sent   name of each plan with the driver's result;  walks  from standing to standing
     tried  plan and sample where a correction was tried last;  jumps  of the odometry at its start
+    cancelled  the driver's results that its cancellation waits for, None: it was not
     """
 
     name: str
@@ -52,6 +53,7 @@ class HeldGoal:
     tried: tuple[str, int] = ("", -1)
     stood: int | None = None
     shown: float = 0.0
+    cancelled: list[Future] | None = None
 
 
 class GoalKeeper:
@@ -60,6 +62,7 @@ class GoalKeeper:
     def __init__(self, planner: Any) -> None:
         self._planner = planner
         self.held: HeldGoal | None = None
+        self._given: list[tuple[Any, Future]] = []  # to the driver, and not over
         self._client = ActionClient(
             planner, ExecuteLocomotion, f"{planner['driver']}/walk", callback_group=planner.together
         )
@@ -76,6 +79,7 @@ class GoalKeeper:
             lambda ended: result.set_result(ended.result().result)
         )
         held.sent.append((plan.name, handle, result))
+        self._given = [one for one in self._given if not one[1].done()] + [(handle, result)]
         self._planner.where.sent(plan)
         return ""
 
@@ -89,7 +93,11 @@ class GoalKeeper:
         """Bring the robot to stand if it is this goal's."""
         if self.held is None or self.held.name != name:
             return False
-        self.held.sent[-1][1].cancel_goal_async()
+        # The driver may not have begun the last plan yet: then the walk before it must end too.
+        given = [one for one in self._given if not one[1].done()]
+        self.held.cancelled = [result for _, result in given]
+        for handle, _ in reversed(given):
+            handle.cancel_goal_async()
         return True
 
     def give_up(self, why: str) -> None:
@@ -108,6 +116,12 @@ class GoalKeeper:
         """Correct the walk that runs, or see whether the robot stands where it should."""
         held = self.held
         if held is None:
+            return
+        if held.cancelled:
+            if all(result.done() for result in held.cancelled):
+                ends = [result.result() for result in held.cancelled]
+                code = NAMES.get(ends[-1].error_code, "CANCELED")
+                self._end(code, "; ".join(end.error_msg for end in ends))
             return
         name, _, result = held.sent[-1]
         if result.done():

@@ -1,5 +1,7 @@
 """Goals that a legged robot is brought to by odometry; odometry that cannot be relied on."""
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -77,6 +79,23 @@ def test_a_goal_is_replaced_and_cancelled(ros):
     ros.asked(second.cancel_goal_async)
     result = ros.outcome(second, 120.0)[1]
     assert result.error_code == CANCELED and "it stands" in result.error_msg, result.error_msg
+    assert walker.twin.joints.tilt < 0.05
+
+
+def test_a_goal_that_the_driver_has_not_begun_is_cancelled_with_the_walk_before(ros):
+    walker = Walker(ros)
+    first = ros.accepted(walker.plans, PlanLocomotion.Goal(travel=[1.2, 0.0], send=True))
+    ros.until(lambda: walker.running() > 0.3, "a walk")
+    prepared, let = walker.driver._prepared, threading.Event()
+    walker.driver._prepared = lambda *given: (let.wait(20.0), prepared(*given))[1]
+    with walker.slowed():
+        second = ros.accepted(walker.plans, PlanLocomotion.Goal(travel=[0.9, 0.0], send=True))
+        assert ros.outcome(first, 120.0)[1].error_code == CANCELED
+        ros.asked(second.cancel_goal_async)
+    let.set()
+    result = ros.outcome(second, 120.0)[1]
+    assert result.error_code == CANCELED
+    assert "nothing was sent" in result.error_msg and "it stands" in result.error_msg
     assert walker.twin.joints.tilt < 0.05
 
 
