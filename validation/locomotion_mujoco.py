@@ -32,6 +32,7 @@ from diffsim_ros.planning.locomotion import (
     load_legged_robot,
     named_gait,
 )
+from diffsim_ros.rotation import quat_yaw
 
 from .common import ROOT, judged, share
 from .locomotion_simulator import EVERY, STEP, Ground, Motors, Simulated, followed
@@ -150,8 +151,7 @@ def figures_of(robot: LeggedRobot, motion: LocomotionMotion, seen: Simulated) ->
         return float((steps * along).sum() / time)
 
     def turned(base: np.ndarray) -> float:
-        x, y, z, w = base[:, 3:].T
-        yaw = np.unwrap(np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)))
+        yaw = np.unwrap(quat_yaw(base[:, 3:]))
         return float(yaw[-1] - yaw[one]) / time
 
     drives = float(np.linalg.norm(motion.velocity[:2])) > 0.02

@@ -16,7 +16,6 @@ from diffsim_ros.nodes import convert_locomotion as legged
 from diffsim_ros.nodes.common import STREAM, BaseNode, quality
 from diffsim_ros.planning.locomotion import WalkBegin
 from diffsim_ros.planning.locomotion.odometry import (
-    NANO,
     Correction,
     FrameTrack,
     Nearness,
@@ -25,6 +24,7 @@ from diffsim_ros.planning.locomotion.odometry import (
     PlacedWalk,
 )
 from diffsim_ros.planning.locomotion.planar import composed, relative
+from diffsim_ros.robots.command import NANO
 
 KEPT = 8
 """Walks that are remembered, to be continued."""

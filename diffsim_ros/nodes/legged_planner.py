@@ -53,8 +53,13 @@ from diffsim_ros.planning.locomotion import (
     goal_of_twist,
     plan_walk,
 )
-from diffsim_ros.planning.locomotion.odometry import DRIFTING, Correction, PlacedWalk
-from diffsim_ros.planning.locomotion.planar import composed, planar, relative
+from diffsim_ros.planning.locomotion.odometry import (
+    DRIFTING,
+    Correction,
+    PlacedWalk,
+    ground_pose,
+)
+from diffsim_ros.planning.locomotion.planar import composed, relative
 from diffsim_ros.planning.locomotion.walk import arc, broken_of
 from diffsim_ros.viz.legged_markers import walk_markers
 
@@ -217,11 +222,14 @@ class LeggedPlanner(JobNode):
             raise InputError("request", "twist, travel, turn, target", "none", "something to do")
         if given[2]:
             here = self.where.here(start)
-            place = self._target(goal.target)
+            row, frame = legged.pose_row(goal.target.pose), goal.target.header.frame_id
+            place = ground_pose(frame, row, self["world_frame"], "request", "target.")
             if held is not None:
                 held.place = place
-            walk_goal = goal_of_pose(self.robot, gait, relative(here, place), begin=start.begin,
-                              longest=self["longest"] if held else math.inf)  # fmt: skip
+            walk_goal = goal_of_pose(
+                self.robot, gait, relative(here, place), begin=start.begin,
+                longest=self["longest"] if held else math.inf,
+            )  # fmt: skip
             return gait, walk_goal
         if moves:
             pose = np.array([*(goal.travel or (0.0, 0.0)), goal.turn])
@@ -243,18 +251,6 @@ class LeggedPlanner(JobNode):
         topic = self["odometry"]
         held.note = f"open loop: {f'no odometry on {topic}' if topic else 'odometry is off'}"
 
-    def _target(self, target: PoseStamped) -> np.ndarray:
-        """Pose (3,) of a target; InputError."""
-        frame, row = target.header.frame_id, legged.pose_row(target.pose)
-        if frame != self["world_frame"]:
-            rule = f"{self['world_frame']!r}, the odometry's frame"
-            raise InputError("request", "target.header.frame_id", frame, rule)
-        length = float(np.linalg.norm(row[3:]))
-        if not np.isfinite(row).all() or not abs(length - 1.0) < 0.01:
-            rule = "finite numbers and a unit quaternion"
-            raise InputError("request", "target.pose", row.tolist(), rule)
-        return planar(np.append(row[:3], row[3:] / length))
-
     def towards(self, gait: str, place: np.ndarray, start: WalkStart) -> tuple[Gait, WalkGoal]:
         """From where it is to a place (3,)."""
         own = gait_of(self, gait)
@@ -265,8 +261,10 @@ class LeggedPlanner(JobNode):
     def corrected(self, gait: str, found: Correction, start: WalkStart) -> tuple[Gait, WalkGoal]:
         """What a correction wants."""
         own = gait_of(self, gait)
-        walk_goal = goal_of_pose(self.robot, own, found.pose, begin=start.begin, least=found.least,
-                          longest=self["longest"])  # fmt: skip
+        walk_goal = goal_of_pose(
+            self.robot, own, found.pose, begin=start.begin, least=found.least,
+            longest=self["longest"],
+        )  # fmt: skip
         return own, walk_goal
 
     # --- planning -------------------------------------------------------------------------------
@@ -384,7 +382,7 @@ class LeggedPlanner(JobNode):
                 return  # it comes to rest; then another one begins
             left = walk.after(soonest + 2 * walk.gait.period)
             if same and (left is not None or not twist.any()):
-                found = self._off_its_way(placed)
+                found = self._off_its_path(placed)
                 if found is None or not twist.any():
                     return
                 asked = partial(self.corrected, "", found)
@@ -399,7 +397,7 @@ class LeggedPlanner(JobNode):
         else:
             self.place = place
 
-    def _off_its_way(self, placed: PlacedWalk) -> Correction | None:
+    def _off_its_path(self, placed: PlacedWalk) -> Correction | None:
         """What brings the walk by a twist back to where it should end."""
         if self.place is None:
             return None

@@ -18,17 +18,22 @@ void by_wheel_direction(const Evaluation& at, Evaluation::Seen seen, int j,
   r.by(at.layout.e(seen.i, j), (J * t_by_e).eval());
 }
 
+/// u as it is seen.
+inline Vector3d wheel_velocity(const Evaluation& at, Evaluation::Seen seen, int j) {
+  const double speed = at.model.effectors()[j].radius * at.plan().samples[seen.i].spin[j];
+  return speed * at.direction(at.wheel(seen.i, j).t, seen);
+}
+
 /// Adds P u of end effector j and its derivatives; 0: a foot.
 template <int Rows>
 void add_wheel_velocity(const Evaluation& at, Evaluation::Seen seen, int j,
                         const Eigen::Matrix<double, Rows, 3>& P, MotionRows& r) {
   if (!at.model.effectors()[j].is_wheel()) return;
+  r.value.template head<Rows>() += P * wheel_velocity(at, seen, j);
+  if (!r.slopes()) return;
   const double radius = at.model.effectors()[j].radius;
   const double speed = radius * at.plan().samples[seen.i].spin[j];
-  const Eigen::Matrix<double, Rows, 1> along = P * at.direction(at.wheel(seen.i, j).t, seen);
-  r.value.template head<Rows>() += speed * along;
-  if (!r.slopes()) return;
-  r.by(at.layout.spin(seen.i, j), (radius * along).eval());
+  r.by(at.layout.spin(seen.i, j), (radius * P * at.direction(at.wheel(seen.i, j).t, seen)).eval());
   by_wheel_direction<Rows>(at, seen, j, speed * P, r);
 }
 

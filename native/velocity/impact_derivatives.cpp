@@ -173,11 +173,7 @@ void VelocityStepper::pull_impact(const State& from, const VectorXd& p, ActiveCo
   adjoint_.begin(at_, rates_, w, &start_rates_);
   adjoint_.add_inertia();
   pull_inertia_columns(active, change, w, held);
-  for (const Island& island : islands_) {
-    for (std::size_t i = 0; i < island.touches.size(); ++i) {
-      pull_contact(island, static_cast<int>(i), from, p, active, held);
-    }
-  }
+  pull_contacts(from, p, active, held);
   adjoint_.finish(x.col(0), v.col(0));
 }
 

@@ -196,11 +196,7 @@ void VelocityStepper::pull_forces(const Window& start, const VectorXd& p, Active
   }
   written_columns_ = columns.take();
   pull_inertia_columns(active, udot, w, held);
-  for (const Island& island : islands_) {
-    for (std::size_t i = 0; i < island.touches.size(); ++i) {
-      pull_contact(island, static_cast<int>(i), prev, p, active, held);
-    }
-  }
+  pull_contacts(prev, p, active, held);
   adjoint_.finish(x.col(0), v.col(0));
 }
 
@@ -245,6 +241,15 @@ void VelocityStepper::pull_touch(const Touch& touch, MultibodyAdjoint::Rates rat
   adjoint_.add_pose(gap.carrier, gap.x, -both, gap.n.cross(normal));
   adjoint_.add_velocity(rates, gap.node, x_c, by.velocity, none);
   adjoint_.add_velocity(rates, gap.carrier, x_c, -by.velocity, none);
+}
+
+void VelocityStepper::pull_contacts(const State& prev, const VectorXd& p,
+                                    const ActiveColumns& active, VectorXd& held) {
+  for (const Island& island : islands_) {
+    for (std::size_t i = 0; i < island.touches.size(); ++i) {
+      pull_contact(island, static_cast<int>(i), prev, p, active, held);
+    }
+  }
 }
 
 void VelocityStepper::pull_contact(const Island& island, int i, const State& prev,

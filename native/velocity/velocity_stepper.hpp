@@ -202,6 +202,8 @@ class VelocityStepper : public Stepper {
   void pull_impulses(Island& island, int index, VectorXd& u, VectorXd& w);
   void pull_forces(const Window& start, const VectorXd& p, ActiveColumns& active, MatrixXd& x,
                    MatrixXd& v, VectorXd& held);
+  void pull_contacts(const State& prev, const VectorXd& p, const ActiveColumns& active,
+                     VectorXd& held);
   void pull_contact(const Island& island, int i, const State& prev, const VectorXd& p,
                     const ActiveColumns& active, VectorXd& held);
   /// Of a number that moves with the normal and the velocity of a touch, and with its gap.

@@ -12,6 +12,7 @@ from diffsim_interfaces.msg import LocomotionPlan  # noqa: E402
 from diffsim_ros.nodes import convert_locomotion as legged  # noqa: E402
 from diffsim_ros.planning.locomotion import Gait, goal_of_travel, load_legged_robot, plan_walk  # noqa: E402
 from tests.nodes.walking import ROBOTS, WHEELED, Walker  # noqa: E402
+from tests.planning.locomotion.plans import TROT  # noqa: E402
 
 REFUSED = 7
 
@@ -128,7 +129,7 @@ def sound_plan(robot, gait):
 @pytest.mark.parametrize(
     ("robot", "gait", "cases"),
     [
-        ("quadruped", Gait(duty=0.5, period=0.6, swing_height=0.02, speed=0.3, foot=0.004), CASES),
+        ("quadruped", TROT, CASES),
         ("agilebot", Gait(gait=WHEELED["gait"], speed=0.2), WHEEL_CASES),
     ],
 )

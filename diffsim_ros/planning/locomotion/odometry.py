@@ -16,12 +16,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from diffsim_ros.errors import InputError
+from diffsim_ros.robots.command import NANO
 
 from .planar import composed, inverse, planar, relative, wrapped
 from .walk import PlannedWalk
 
 PLACE = "odometry"
-NANO = 1e9
 UNIT = 1e-2
 """By which the length of a quaternion may differ from 1."""
 CORRECTED = 0.25
@@ -50,6 +50,24 @@ class OdometryRules:
     turn_slack: float = 0.1
 
 
+def ground_pose(frame: str, pose: np.ndarray, wanted: str, place: str, key: str = "") -> np.ndarray:
+    """x, y, yaw (3,) of a pose (7,) that was received in a frame.
+
+    InputError, of `place` and keys below `key`: another frame than the one wanted, numbers that
+    are not finite, a quaternion that is not of unit length.
+    """
+    if frame != wanted:
+        rule = f"{wanted!r}, the parameter world_frame"
+        raise InputError(place, f"{key}header.frame_id", frame, rule)
+    if not np.isfinite(pose).all():
+        got = ", ".join(f"{value:.3g}" for value in pose)
+        raise InputError(place, f"{key}pose", got, "finite numbers")
+    length = float(np.linalg.norm(pose[3:]))
+    if not abs(length - 1.0) < UNIT:
+        raise InputError(place, f"{key}pose.orientation: length", length, "1")
+    return planar(np.append(pose[:3], pose[3:] / length))
+
+
 class OdometryTrack:
     """The last pose of the body that is sound; jumps of it are counted.
 
@@ -68,29 +86,20 @@ class OdometryTrack:
 
     def add(self, stamp: int, frame: str, pose: np.ndarray) -> np.ndarray | None:
         """Take a pose (7,) at a stamp [ns]: (3,) x, y, yaw of it, None if it is not sound."""
-        self.problem = self._wrong(frame, pose)
+        here = None
+        try:
+            here, self.problem = ground_pose(frame, pose, self.rules.frame, PLACE), None
+        except InputError as error:
+            self.problem = error
         if self._last is not None and stamp < self._last[0] - self.rules.age * NANO:
             self._last, self.jumps = None, self.jumps + 1  # another clock
         old = self._last is not None and stamp <= self._last[0]
-        if self.problem is not None or old:
+        if here is None or old:
             return None
-        here = planar(np.append(pose[:3], pose[3:] / np.linalg.norm(pose[3:])))
         if self._last is not None:
             self._look_for_jump((stamp - self._last[0]) / NANO, relative(self._last[1], here))
         self._last = stamp, here
         return here
-
-    def _wrong(self, frame: str, pose: np.ndarray) -> InputError | None:
-        if frame != self.rules.frame:
-            rule = f"{self.rules.frame!r}, the parameter world_frame"
-            return InputError(PLACE, "header.frame_id", frame, rule)
-        if not np.isfinite(pose).all():
-            got = ", ".join(f"{value:.3g}" for value in pose)
-            return InputError(PLACE, "pose", got, "finite numbers")
-        length = float(np.linalg.norm(pose[3:]))
-        if abs(length - 1.0) > UNIT:
-            return InputError(PLACE, "pose.orientation: length", length, "1")
-        return None
 
     def _look_for_jump(self, over: float, moved: np.ndarray) -> None:
         rules, size = self.rules, math.hypot(*moved[:2])

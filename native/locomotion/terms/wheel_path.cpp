@@ -52,8 +52,7 @@ class WheelPath : public MotionTerm {
     Vector3d sum = Vector3d::Zero();
     for (const int k : {0, 2}) {
       add_wheel_velocity<1>(at, seen[k], j, side, r);
-      sum += at.model.effectors()[j].radius * at.plan().samples[seen[k].i].spin[j] *
-             at.direction(at.wheel(seen[k].i, j).t, seen[k]);
+      sum += wheel_velocity(at, seen[k], j);
     }
     by_wheel_direction<1>(at, seen[1], j, by * sum.cross(Vector3d::UnitZ()).transpose(), r);
   }

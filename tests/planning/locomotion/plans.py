@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from diffsim_ros.planning.locomotion import (
+    Gait,
     LocomotionConfig,
     LocomotionGoals,
     load_legged_robot,
@@ -10,6 +11,8 @@ from diffsim_ros.planning.locomotion import (
 )
 
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "locomotion" / "robots"
+TROT = Gait(duty=0.5, period=0.6, swing_height=0.02, speed=0.3, foot=0.004)
+"""Of the quadruped."""
 
 
 def config(robot, gait="roll", samples=12, duration=1.0, *, periodic=True, **goals):

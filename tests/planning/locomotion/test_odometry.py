@@ -1,17 +1,14 @@
 """Where a walk has come to: measured poses that are refused, the plan's frame, what corrects it."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 pytest.importorskip("diffsim_ros._engine", reason="the engine is not built")
 
 from diffsim_ros.errors import InputError
-from diffsim_ros.planning.locomotion import Gait, goal_of_pose, load_legged_robot, plan_walk
+from diffsim_ros.planning.locomotion import goal_of_pose, load_legged_robot, plan_walk
 from diffsim_ros.planning.locomotion.odometry import (
     DRIFTING,
-    NANO,
     FrameTrack,
     Nearness,
     OdometryRules,
@@ -19,10 +16,10 @@ from diffsim_ros.planning.locomotion.odometry import (
     PlacedWalk,
 )
 from diffsim_ros.planning.locomotion.planar import composed, inverse, planar, relative
+from diffsim_ros.robots.command import NANO
 from diffsim_ros.rotation import quat_exp, quat_multiply
+from tests.planning.locomotion.plans import ROBOTS, TROT
 
-ROBOTS = Path(__file__).resolve().parents[3] / "config" / "locomotion" / "robots"
-TROT = Gait(duty=0.5, period=0.6, swing_height=0.02, speed=0.3, foot=0.004)
 HERE = np.array([1.0, -2.0, 0.3, 0.0, 0.0, np.sin(0.4), np.cos(0.4)])
 NEAR = Nearness(0.02, 0.03)
 
@@ -51,13 +48,10 @@ def test_a_track_has_the_last_sound_pose():
     assert not track.ever
     with pytest.raises(InputError, match="messages: got 'none'"):
         track.latest(0)
-    np.testing.assert_allclose(track.add(10 * NANO_, "odom", HERE), (1.0, -2.0, 0.8), atol=1e-12)
-    assert track.ever and track.latest(10 * NANO_ + 1000)[0] == 10 * NANO_
+    np.testing.assert_allclose(track.add(10 * NANO, "odom", HERE), (1.0, -2.0, 0.8), atol=1e-12)
+    assert track.ever and track.latest(10 * NANO + 1000)[0] == 10 * NANO
     with pytest.raises(InputError, match=r"age of the last message: got '0\.40 s'"):
-        track.latest(10 * NANO_ + 400_000_000)
-
-
-NANO_ = int(NANO)
+        track.latest(10 * NANO + 400_000_000)
 
 
 @pytest.mark.parametrize(
@@ -71,10 +65,10 @@ NANO_ = int(NANO)
 )  # fmt: skip
 def test_a_pose_that_is_not_sound_is_not_used_until_a_sound_one_comes(frame, change, named):
     track = OdometryTrack(OdometryRules())
-    track.add(10 * NANO_, "odom", HERE)
+    track.add(10 * NANO, "odom", HERE)
     wrong = HERE.copy()
     wrong[change[0]] = wrong[change[0]] + change[1] if change[0] == 0 else change[1]
-    stamp = 10 * NANO_ + 10_000_000
+    stamp = 10 * NANO + 10_000_000
     track.add(stamp, frame, wrong)
     with pytest.raises(InputError, match=named):
         track.latest(stamp)
@@ -86,12 +80,12 @@ def test_a_pose_that_is_not_sound_is_not_used_until_a_sound_one_comes(frame, cha
 
 def test_a_turn_and_another_clock_are_jumps():
     track = OdometryTrack(OdometryRules())
-    track.add(10 * NANO_, "odom", HERE)
+    track.add(10 * NANO, "odom", HERE)
     turned = np.append(HERE[:3], quat_multiply(quat_exp([0.0, 0.0, 1.0]), HERE[3:]))
-    track.add(10 * NANO_ + 10_000_000, "odom", turned)
+    track.add(10 * NANO + 10_000_000, "odom", turned)
     assert track.jumps == 1 and "1 rad in 0.01 s" in str(track.problem)
-    track.add(NANO_, "odom", HERE)
-    assert track.jumps == 2 and track.latest(NANO_)[0] == NANO_
+    track.add(NANO, "odom", HERE)
+    assert track.jumps == 2 and track.latest(NANO)[0] == NANO
 
 
 @pytest.fixture(scope="module")

@@ -1,23 +1,18 @@
 """Walks to standing: their ends, where one continues another, twists, a robot that walks."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy.integrate import quad
 
 from diffsim_ros.errors import InputError
 from diffsim_ros.planning.locomotion import (
-    Gait,
     goal_of_travel,
     goal_of_twist,
     load_legged_robot,
     plan_walk,
 )
 from diffsim_ros.planning.locomotion.simulation import LeggedSimulation
-
-ROBOTS = Path(__file__).resolve().parents[3] / "config" / "locomotion" / "robots"
-TROT = Gait(duty=0.5, period=0.6, swing_height=0.02, speed=0.3, foot=0.004)
+from tests.planning.locomotion.plans import ROBOTS, TROT
 
 
 @pytest.fixture(scope="module")

@@ -110,11 +110,11 @@ class Mpc:
         times = time + options.step * (np.arange(options.samples) - 1.0)
         motion = self.motion.at(times)
         of = motion
-        state = self.tree.centroidal(q, qd)
+        state, points = self.tree.centroidal(q, qd), self.legged.place(q)
         com = np.asarray(state["com"])
         velocity = np.asarray(state["momentum"])[3:] / self.robot.mass
         if footfalls is not None:
-            of = footfalls.adapt(time, times, of, self.legged.place(q), com, velocity)
+            of = footfalls.adapt(time, times, of, points, com, velocity)
         task = _engine.MotionTask(
             options.step, of.contact, np.where(of.contact, 0.0, np.maximum(of.points[..., 2], 0.0)),
             friction=options.friction, end="free", fixed=2, free_forces=True,
@@ -125,8 +125,10 @@ class Mpc:
             self._problem = _engine.MotionProblem(self.legged, task)
         reference = self._as_plan(of)
         self._problem.set_task(task, reference)
-        guess = self._guess(times, motion, of, reference, q)
-        self._begin(guess, motion, of.contact[1], q, qd)
+        guess = self._guess(times, motion, of, reference, q, com)
+        self._begin(guess, motion, q, qd, com, velocity)
+        points[of.contact[1], 2] = 0.0  # where the pattern has them stand
+        guess["e"][:2] = points
         found = self._problem.improve(guess, self._solver)
         self.last = Horizon(times, found["plan"], motion, of, found["value"], found["iterations"])
         return self.last
@@ -141,7 +143,7 @@ class Mpc:
 
     def _guess(
         self, times: np.ndarray, of: ReferenceStates, wanted: ReferenceStates,
-        reference: Mapping[str, np.ndarray], q: np.ndarray,
+        reference: Mapping[str, np.ndarray], q: np.ndarray, com: np.ndarray,
     ) -> dict[str, np.ndarray]:  # fmt: skip
         """The former plan's deviation from the reference, at the new times."""
         guess = {name: value.copy() for name, value in reference.items()}
@@ -166,8 +168,8 @@ class Mpc:
         measured = quat_log(quat_multiply(quat_conjugate(of.q[1, 3:7]), q[3:7]))
         turn = turn + fade * (measured - turn[1])
         joints = joints + fade * (q[7:] - of.q[1, 7:] - joints[1])
-        com = mixed(former.plan["x"] - former.reference.com)
-        guess["x"] += com + fade * (self._com(q) - of.com[1] - com[1])
+        away = mixed(former.plan["x"] - former.reference.com)
+        guess["x"] += away + fade * (com - of.com[1] - away[1])
         guess["q"][:, :3] += shift
         guess["q"][:, 3:7] = quat_multiply(guess["q"][:, 3:7], quat_exp(turn))
         guess["q"][:, 7:] += joints
@@ -178,20 +180,13 @@ class Mpc:
         guess["f"] = np.where(same, former.plan["f"][near], guess["f"])
         return guess
 
-    def _com(self, q: np.ndarray) -> np.ndarray:
-        state = self.tree.centroidal(q, np.zeros(len(q) - 1))
-        return np.asarray(state["com"])
-
     def _begin(
-        self, guess: dict[str, np.ndarray], of: ReferenceStates, contact: np.ndarray,
-        q: np.ndarray, qd: np.ndarray,
+        self, guess: dict[str, np.ndarray], of: ReferenceStates, q: np.ndarray, qd: np.ndarray,
+        com: np.ndarray, velocity: np.ndarray,
     ) -> None:  # fmt: skip
         """The measured state as the second sample, and the one before such that their difference is
         the reference's with the measured error of velocity."""
         h = self.options.step
-        state = self.tree.centroidal(q, qd)
-        com = np.asarray(state["com"])
-        velocity = np.asarray(state["momentum"])[3:] / self.robot.mass
         error = qd - of.qd[1]
         guess["x"][1], guess["q"][1] = com, q
         guess["x"][0] = com - (of.com[1] - of.com[0]) - h * (velocity - of.com_velocity[1])
@@ -201,6 +196,3 @@ class Mpc:
         joints = q[7:] - (of.q[1, 7:] - of.q[0, 7:]) - h * error[6:]
         guess["q"][0] = np.concatenate([base, back, joints])
         guess["R"][:2] = quat_matrix(guess["q"][:2, 3:7])
-        points = self.legged.place(q)
-        points[contact, 2] = 0.0  # where the pattern has them stand
-        guess["e"][1] = guess["e"][0] = points
