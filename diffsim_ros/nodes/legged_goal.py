@@ -21,6 +21,8 @@ from diffsim_ros.robots.command import NANO
 
 THERE = 3.0
 """[s] of the wall in which the driver is found."""
+SETTLING = 3.0
+"""[s] of the wall in which the driver begins a plan that was sent, or does not take it."""
 STILL = 0.3
 """[s] of the robot's time after a walk, before it is measured where it stands."""
 SHOWN = 0.1
@@ -62,7 +64,7 @@ class GoalKeeper:
     def __init__(self, planner: Any) -> None:
         self._planner = planner
         self.held: HeldGoal | None = None
-        self._given: list[tuple[Any, Future]] = []  # to the driver, and not over
+        self._given: list[tuple[Any, Future]] = []  # to the driver, perhaps over
         self._client = ActionClient(
             planner, ExecuteLocomotion, f"{planner['driver']}/walk", callback_group=planner.together
         )
@@ -76,12 +78,31 @@ class GoalKeeper:
             return f"{self._planner['driver']}/walk does not answer"
         handle = answer.result()
         handle.get_result_async().add_done_callback(
-            lambda ended: result.set_result(ended.result().result)
+            lambda ended: self._over(plan, result, ended.result().result)
         )
         held.sent.append((plan.name, handle, result))
-        self._given = [one for one in self._given if not one[1].done()] + [(handle, result)]
+        self._given = [*self._open(), (handle, result)]
         self._planner.where.sent(plan)
         return ""
+
+    def _over(self, plan: LocomotionPlan, result: Future, end: Any) -> None:
+        if end.error_code in (ErrorCode.REFUSED, ErrorCode.BUSY):
+            self._planner.where.not_taken(plan.name)
+        result.set_result(end)
+
+    def _open(self) -> list[tuple[Any, Future]]:
+        """What was given to the driver, and is not over."""
+        return [one for one in self._given if not one[1].done()]
+
+    async def settled(self) -> None:
+        """Wait until the driver has begun, or refused, what it was given: it checks one at a time,
+        and a plan that continues one it has refused is refused too."""
+        await found(self._planner, self._is_settled, SETTLING, Future())
+
+    def _is_settled(self) -> bool:
+        left, stance = len(self._open()), self._planner.where.present()
+        # The driver ends a plan as it takes the one that continues it.
+        return left == 0 or (left == 1 and stance is not None and stance.state == "walking")
 
     def hold(self, held: HeldGoal) -> None:
         """From now on; the one before is over."""
@@ -94,7 +115,7 @@ class GoalKeeper:
         if self.held is None or self.held.name != name:
             return False
         # The driver may not have begun the last plan yet: then the walk before it must end too.
-        given = [one for one in self._given if not one[1].done()]
+        given = self._open()
         self.held.cancelled = [result for _, result in given]
         for handle, _ in reversed(given):
             handle.cancel_goal_async()
@@ -128,7 +149,6 @@ class GoalKeeper:
             end = result.result()
             if end.error_code == ErrorCode.REFUSED and len(held.sent) > 1 and held.stood is None:
                 held.sent.pop()  # the walk before goes on
-                self._planner.where.sent(None)
                 self._planner.get_logger().warning(f"{held.name}: {end.error_msg}")
             elif end.error_code != ErrorCode.SUCCESS:
                 self._end(NAMES.get(end.error_code, "INTERNAL"), end.error_msg)

@@ -59,7 +59,7 @@ class Localization:
             planner["world_frame"], planner["odometry_age"], planner["odometry_speed"]
         ))  # fmt: skip
         self._frames: FrameTrack | None = None
-        self._sent: LocomotionPlan | None = None
+        self._sent: deque[LocomotionPlan] = deque(maxlen=KEPT)
         listen = planner.create_subscription
         listen(Stance, f"{planner['driver']}/stance", self._on_stance, STREAM)
         if planner["odometry"]:
@@ -219,14 +219,21 @@ class Localization:
         return WalkStart(begin, placed.name, since, origin, placed.chain)
 
     def _running(self, stance: Stance) -> tuple[PlacedWalk | None, float]:
-        """The walk that runs, and its time [s]: one that was sent and goes on from it, with a time
-        below 0, as the driver has taken that already."""
-        if self._sent is not None and self._sent.continues == stance.plan:
-            own, placed = stance.time - self._sent.since, self.known(self._sent.name)
-            if placed is not None and own < APART:
-                return placed, own
-        return self.known(stance.plan), stance.time
+        """The walk that runs, and its time [s]: the last one that was sent and goes on from it,
+        with a time below 0, as the driver has taken that already."""
+        placed, own = self.known(stance.plan), stance.time
+        for plan in self._sent:
+            later = self.known(plan.name)
+            if placed is None or later is None or plan.continues != placed.name:
+                continue
+            if own - plan.since < APART:
+                placed, own = later, own - plan.since
+        return placed, own
 
-    def sent(self, plan: LocomotionPlan | None) -> None:
-        """A plan was given to the driver;  None: it did not take it."""
-        self._sent = plan
+    def sent(self, plan: LocomotionPlan) -> None:
+        """A plan was given to the driver."""
+        self._sent.append(plan)
+
+    def not_taken(self, name: str) -> None:
+        """The driver did not take a plan that was given to it."""
+        self._sent = deque((one for one in self._sent if one.name != name), maxlen=KEPT)

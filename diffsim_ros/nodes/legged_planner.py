@@ -41,7 +41,7 @@ from diffsim_ros.nodes import convert
 from diffsim_ros.nodes import convert_locomotion as legged
 from diffsim_ros.nodes.common import LATCHED, STREAM, Declared, run_node
 from diffsim_ros.nodes.jobs import JobNode, answered, explained, feedback_of, finish, goal_name
-from diffsim_ros.nodes.legged_goal import GoalKeeper, HeldGoal
+from diffsim_ros.nodes.legged_goal import SETTLING, GoalKeeper, HeldGoal
 from diffsim_ros.nodes.legged_localization import Localization, WalkStart
 from diffsim_ros.nodes.legged_parameters import FOOT, GAIT, ROBOT, gait_of, robot_of
 from diffsim_ros.nodes.motion_outputs import within
@@ -67,8 +67,6 @@ SAME = 0.01
 """[m/s, rad/s] within which a twist is the one that is planned already."""
 LOOK = 0.02
 """[s] of the wall between two looks whether a correction is planned."""
-SETTLING = 3.0
-"""[s] of the wall in which the driver begins a plan that was sent, or does not take it."""
 Answer = tuple[str, str, "LocomotionPlan | None", dict[str, float]]
 """Code, text, message of a plan that holds, metrics."""
 
@@ -201,6 +199,7 @@ class LeggedPlanner(JobNode):
             await within(self, Future(), LOOK)
         self._looking = True
         try:
+            await self.goals.settled()
             answer = await self.work(name, asked, feedback)
             return answer if then is None else await then(answer)
         finally:

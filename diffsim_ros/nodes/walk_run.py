@@ -77,7 +77,8 @@ class WalkRun(WatchedRun):
         self._canceled, self._under_way, self._fed_back = "", False, -math.inf
         self._course: WalkCourse | None = None
         self._begin, self._shift = 0, 0.0
-        self._old: tuple[str, float] | None = None  # name, its time less the course's
+        # Of plans before the last one: name, its time less the course's, the course's at its end.
+        self._before: list[tuple[str, float, float]] = []
         self._report: OnReport = lambda report: None
         self._since: dict[str, int] = {}  # a joint's excess -> ROS time [ns] when it began
         self._error, self.worst, self.tilt = math.nan, math.nan, math.nan
@@ -148,8 +149,9 @@ class WalkRun(WatchedRun):
     def present(self) -> tuple[str, float]:
         """Name of the plan that runs now, and its own time [s]."""
         time = self.time
-        if self._old is not None and time < self._shift:
-            return self._old[0], time + self._old[1]
+        for name, more, end in self._before:
+            if time < end:
+                return name, time + more
         return (self._course.name if self._course else ""), time - self._shift
 
     def running(self) -> tuple[WalkCourse, float] | None:
@@ -232,7 +234,8 @@ class WalkRun(WatchedRun):
         time, own = self.time, course
         shifted = replace(course, since=course.since + self._shift)
         whole, shift = self._course.followed_by(shifted, time)
-        self._old = (self.present()[0], self.present()[1])
+        before = [*self._before, (self._course.name, -self._shift, shifted.since)]
+        self._before = [(name, more + time, end - time) for name, more, end in before if end > time]
         self._course, self._own, self._shift = whole, own, shift
         self._begin = self._node.now()
         before, self._report = self._report, on_report

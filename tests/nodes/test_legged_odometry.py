@@ -1,6 +1,8 @@
 """Goals that a legged robot is brought to by odometry; odometry that cannot be relied on."""
 
 import threading
+import time
+from itertools import groupby
 
 import numpy as np
 import pytest
@@ -82,8 +84,12 @@ def test_a_goal_is_replaced_and_cancelled(ros):
     assert walker.twin.joints.tilt < 0.05
 
 
+UNCORRECTED = {"goal_tolerance": 1.0, "turn_tolerance": 1.0}
+"""Of the planner: no walk is corrected."""
+
+
 def test_a_goal_that_the_driver_has_not_begun_is_cancelled_with_the_walk_before(ros):
-    walker = Walker(ros)
+    walker = Walker(ros, planner=UNCORRECTED)
     first = ros.accepted(walker.plans, PlanLocomotion.Goal(travel=[1.2, 0.0], send=True))
     ros.until(lambda: walker.running() > 0.3, "a walk")
     prepared, let = walker.driver._prepared, threading.Event()
@@ -97,6 +103,33 @@ def test_a_goal_that_the_driver_has_not_begun_is_cancelled_with_the_walk_before(
     assert result.error_code == CANCELED
     assert "nothing was sent" in result.error_msg and "it stands" in result.error_msg
     assert walker.twin.joints.tilt < 0.05
+
+
+def test_a_goal_waits_while_the_driver_checks_the_plan_before(ros):
+    walker = Walker(ros, planner=UNCORRECTED)
+    first = ros.accepted(walker.plans, PlanLocomotion.Goal(travel=[1.2, 0.0], send=True))
+    ros.until(lambda: walker.running() > 0.3, "a walk")
+    prepared = walker.driver._prepared
+
+    def slow(*given):
+        walker.driver._prepared = prepared
+        time.sleep(1.5)
+        return prepared(*given)
+
+    walker.driver._prepared = slow
+    with walker.slowed():
+        second = ros.accepted(walker.plans, PlanLocomotion.Goal(travel=[0.9, 0.0], send=True))
+        assert ros.outcome(first, 120.0)[1].error_code == CANCELED
+        third = ros.accepted(walker.plans, PlanLocomotion.Goal(travel=[0.6, 0.0], send=True))
+        result = ros.outcome(second, 120.0)[1]
+        assert result.error_code == CANCELED and "replaced by goal" in result.error_msg
+        ros.until(walker.planner.goals._is_settled, "its walk")
+    # Two plans go on from the walk that runs, one from the other: each begins at its time.
+    names = [one.name for one in walker.planner.where._sent]
+    ros.until(lambda: walker.stances[-1].plan == names[-1], "the last one")
+    assert [name for name, _ in groupby(one.plan for one in walker.stances if one.plan)] == names
+    ros.asked(third.cancel_goal_async)
+    assert ros.outcome(third, 120.0)[1].error_code == CANCELED
 
 
 def test_wheels_are_brought_to_a_place_from_rviz(ros):
