@@ -21,8 +21,8 @@ WHEELS = Declared(
 FOOT = Declared("foot", 0.004, "[m] radius of point feet that are balls", 0.0, 1.0)
 GAIT = (
     Declared("gait", "trot", "for goals that name none", choices=GAITS),
-    Declared("duty", 0.5, "share of the period that a foot is on the ground; 0: the gait's",
-             0.0, 1.0),
+    Declared("duty", 0.0, "share of the period that a foot is on the ground; 0: the gait's, of a "
+             "trot 0.6", 0.0, 1.0),
     Declared("gait_period", 0.6, "[s] of the gait", 0.1, 10.0),
     Declared("samples", 12, "of a period, at which forces and poses are planned", 6, 200),
     Declared("swing_height", 0.02, "[m] of feet in the air", 0.0, 1.0),

@@ -14,7 +14,7 @@ from diffsim_ros.viz.legged_markers import walk_markers
 from diffsim_ros.viz.markers import Action, MarkerKind
 
 ROBOTS = Path(__file__).resolve().parents[2] / "config" / "locomotion" / "robots"
-TROT = Gait(duty=0.5, period=0.6, swing_height=0.02, speed=0.3, foot=0.004)
+TROT = Gait(period=0.6, swing_height=0.02, speed=0.3, foot=0.004)
 WHERE = np.array([2.0, -1.0, 2.2])
 
 

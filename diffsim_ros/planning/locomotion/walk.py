@@ -50,11 +50,16 @@ FIXED = 2
 """First samples that a motion from rest, or from a walk, does not change."""
 
 
+DUTY = {"trot": 0.6}
+"""Of gaits that open loop walks with longer stances than the pattern's: on two feet for the whole
+period a body tips about the line between them, and turns away."""
+
+
 @dataclass(frozen=True)
 class Gait:
     """How a robot walks.
 
-    gait, duty     of footfall patterns; duty None: the gait's
+    gait, duty     of footfall patterns; duty None: DUTY's, or the pattern's
     period [s];  samples of it;  swing_height [m];  friction [1]
     speed [m/s], turn_rate [rad/s]  largest that are asked for
     share          of the joints' speeds that is used at samples: between them more is needed
@@ -76,7 +81,8 @@ class Gait:
 
     def pattern(self, robot: LeggedRobot) -> FootfallPattern:
         """One period's."""
-        duty = None if self.gait in ("roll", "none") else self.duty
+        duty = DUTY.get(self.gait) if self.duty is None else self.duty
+        duty = None if self.gait in ("roll", "none") else duty
         return named_gait(robot, self.gait, self.samples, duty=duty)
 
 
@@ -359,7 +365,7 @@ def _goals(
     for j, foot in enumerate(feet):
         x, y = end + turn @ (foot - com)[:2]
         places.append(PlaceGoal(last, j, (float(x), float(y), math.nan)))
-    return LocomotionGoals(goal.travel, goal.turn, None, tuple(places))
+    return LocomotionGoals(goal.travel, goal.turn, None, tuple(places), stance=True)
 
 
 ROWS = "com base positions contacts contact forces spins yaw tilt".split()

@@ -11,7 +11,7 @@ from diffsim_ros.planning.locomotion import (
 )
 
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "locomotion" / "robots"
-TROT = Gait(duty=0.5, period=0.6, swing_height=0.02, speed=0.3, foot=0.004)
+TROT = Gait(period=0.6, swing_height=0.02, speed=0.3, foot=0.004)
 """Of the quadruped."""
 
 

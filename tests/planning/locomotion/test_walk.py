@@ -11,6 +11,7 @@ from diffsim_ros.planning.locomotion import (
     load_legged_robot,
     plan_walk,
 )
+from diffsim_ros.planning.locomotion.planar import planar, relative
 from diffsim_ros.planning.locomotion.simulation import LeggedSimulation
 from tests.planning.locomotion.plans import ROBOTS, TROT
 
@@ -48,7 +49,7 @@ def test_a_walk_begins_and_ends_standing(robot, walk):
     assert walk.holds and walk.motion.status == "reached"
     trajectory = walk.trajectory()
     np.testing.assert_allclose(trajectory.positions[0], robot.stance, atol=1e-9)
-    np.testing.assert_allclose(trajectory.positions[-1], robot.stance, atol=0.03)
+    np.testing.assert_allclose(trajectory.positions[-1], robot.stance, atol=0.05)
     assert not trajectory.velocities[-1].any()
     assert walk.contact()[[0, -1]].all() and not walk.contact().all()
     moved = walk.states().base[-1, :2] - walk.states().base[0, :2]
@@ -70,15 +71,17 @@ def test_a_walk_goes_on_from_the_one_before_without_a_jump(robot, walk):
         walk.begin(at + 3)
 
 
-def test_the_robot_in_the_engine_follows_a_walk(robot, walk):
-    twin = LeggedSimulation(robot)
+@pytest.mark.parametrize("stiffness", [20.0, 60.0])
+def test_the_robot_in_the_engine_follows_a_walk_in_open_loop(robot, stiffness):
+    walk = plan_walk(robot, TROT, goal_of_travel(TROT, (1.2, 0.0), 0.0))
+    twin = LeggedSimulation(robot, stiffness)
     joints, trajectory = twin.begin(robot.stance), walk.trajectory()
-    start, times = joints.base.copy(), np.arange(0.0, trajectory.duration + 0.3, twin.step)
+    start, times = planar(joints.base), np.arange(0.0, trajectory.duration + 0.3, twin.step)
     for time, q, v in zip(times, *trajectory.at(times)[:2], strict=True):
         joints.command(q, v)
         joints.advance(round((time + twin.step) * 1e9))
-        assert joints.tilt < 0.3
-    moved = (joints.base - start)[:3]
-    assert abs(moved[0] - 0.36) < 0.2 * 0.36 and abs(moved[1]) < 0.05 and abs(moved[2]) < 0.01
+        assert joints.tilt < 0.2
+    # On two feet throughout (duty 0.5) it ends 0.8 m and 1.7 rad from there.
+    np.testing.assert_allclose(relative(start, planar(joints.base)), [1.2, 0, 0], atol=0.06)
     assert joints.load.sum() == pytest.approx(9.81 * robot.mass, rel=0.01)
     assert (np.abs(joints.efforts) < 4.0).all()
