@@ -29,6 +29,7 @@ GAIT = (
     Declared("friction", 0.6, "coefficient of the ground that plans may rely on", 0.01, 10.0),
     Declared("joint_speed_share", 0.7, "of the joints' speeds, used at samples", 0.05, 1.0),
     Declared("max_speed", 0.3, "[m/s] that may be asked for", 0.001, 100.0),
+    Declared("side_speed_share", 0.5, "of max_speed, sideways", 0.01, 1.0),
     Declared("max_turn_rate", 1.0, "[rad/s] that may be asked for", 0.001, 100.0),
     Declared("between", 3, "points that are sent per sample, where feet lift", 1, 20),
 )  # fmt: skip
@@ -50,5 +51,5 @@ def gait_of(node: BaseNode, name: str) -> Gait:
     return Gait(
         name or node["gait"], duty, node["gait_period"], node["samples"], node["swing_height"],
         node["friction"], node["max_speed"], node["max_turn_rate"], node["joint_speed_share"],
-        node["between"], node["foot"],
+        node["between"], node["foot"], node["side_speed_share"],
     )  # fmt: skip

@@ -334,7 +334,7 @@ class LeggedPlanner(JobNode):
         if not np.isfinite(twist).all():
             self.get_logger().error(f"cmd_vel: {twist.tolist()}; accepted: finite numbers")
             twist = np.zeros(3)
-        speed = math.hypot(*twist[:2])
+        speed = math.hypot(twist[0], twist[1] / self["side_speed_share"])
         twist[:2] *= min(1.0, self["max_speed"] / max(speed, 1e-9))
         most = self["max_turn_rate"]
         twist[2] = min(max(twist[2], -most), most)
@@ -433,8 +433,8 @@ class LeggedPlanner(JobNode):
                 least=least, longest=longest,
             )  # fmt: skip
             pose = relative(here, place)
-            need = max(math.hypot(*pose[:2]) / gait.speed, abs(pose[2]) / gait.turn_rate)
-            pose = pose * min(1.0, longest / max(need, 1e-9))  # what is farther is not made up for
+            share = min(1.0, longest / max(gait.least_time(pose), 1e-9))
+            pose = pose * share  # what is farther is not made up for
         self.place = composed(here, pose)
         return gait, walk_goal
 

@@ -61,7 +61,7 @@ class Gait:
 
     gait, duty     of footfall patterns; duty None: DUTY's, or the pattern's
     period [s];  samples of it;  swing_height [m];  friction [1]
-    speed [m/s], turn_rate [rad/s]  largest that are asked for
+    speed [m/s], turn_rate [rad/s]  largest that are asked for; side: share of the speed sideways
     share          of the joints' speeds that is used at samples: between them more is needed
     factor         samples between those of the plan, in which feet stand; 1: splines alone
     foot           radius [m] of point feet that are balls
@@ -78,6 +78,12 @@ class Gait:
     share: float = 0.7
     factor: int = 3
     foot: float = 0.0
+    side: float = 1.0
+
+    def least_time(self, pose: Sequence[float] | np.ndarray) -> float:
+        """[s] of a walk to a pose (3,), x ahead, y to the left [m] and a turn [rad], at least."""
+        x, y, turn = (float(value) for value in pose)
+        return max(math.hypot(x, y / self.side) / self.speed, abs(turn) / self.turn_rate)
 
     def pattern(self, robot: LeggedRobot) -> FootfallPattern:
         """One period's."""
@@ -214,9 +220,10 @@ def goal_of_twist(gait: Gait, twist: Sequence[float], duration: float) -> WalkGo
     vx, vy, rate = (float(value) for value in twist)
     if not all(map(math.isfinite, (vx, vy, rate, duration))) or duration <= 0.0:
         raise InputError(PLACE, "twist, duration", [vx, vy, rate, duration], "finite, above 0 s")
-    if math.hypot(vx, vy) > gait.speed * (1 + 1e-9):
-        rule = f"at most {gait.speed:g} m/s"
-        raise InputError(PLACE, "twist.linear", math.hypot(vx, vy), rule, "parameter max_speed")
+    if math.hypot(vx, vy / gait.side) > gait.speed * (1 + 1e-9):
+        rule = f"at most {gait.speed:g} m/s, {gait.side * gait.speed:g} sideways"
+        hint = "parameters max_speed, side_speed_share"
+        raise InputError(PLACE, "twist.linear", [vx, vy], rule, hint)
     if abs(rate) > gait.turn_rate * (1 + 1e-9):
         rule = f"at most {gait.turn_rate:g} rad/s in size"
         raise InputError(PLACE, "twist.angular.z", rate, rule, "parameter max_turn_rate")
@@ -240,8 +247,7 @@ def goal_of_travel(gait: Gait, travel: Sequence[float], turn: float) -> WalkGoal
     if len(travel) != 2 or not all(map(math.isfinite, (*travel, turn))):
         raise InputError(PLACE, "travel, turn", [*travel, turn], "x, y and a turn, finite numbers")
     _check_turn(turn)
-    need = max(math.hypot(*travel) / gait.speed, abs(turn) / gait.turn_rate)
-    periods = max(1, math.ceil(need / gait.period - 1e-9))
+    periods = max(1, math.ceil(gait.least_time((*travel, turn)) / gait.period - 1e-9))
     return WalkGoal((float(travel[0]), float(travel[1])), float(turn), periods)
 
 
@@ -257,7 +263,7 @@ def goal_of_pose(
     x, y, turn = (float(value) for value in pose)
     if not all(map(math.isfinite, (x, y, turn))):
         raise InputError(PLACE, "pose", [x, y, turn], "x, y and a yaw, finite numbers")
-    need = max(math.hypot(x, y) / gait.speed, abs(turn) / gait.turn_rate)
+    need = gait.least_time((x, y, turn))
     share = min(1.0, longest / max(need, 1e-9), MOST_TURN / max(abs(turn), 1e-9))
     own = np.zeros(3)  # the body where the walk begins, in the axes of its plan
     centre = start = robot.centre_of_mass(robot.stance, robot.standing_base())[:2]

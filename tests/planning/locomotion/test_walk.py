@@ -1,5 +1,7 @@
 """Walks to standing: their ends, where one continues another, twists, a robot that walks."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -43,6 +45,15 @@ def test_the_goal_of_a_twist_is_the_integral_of_its_velocity():
 def test_a_twist_that_is_too_much_is_refused(twist, span, named):
     with pytest.raises(InputError, match=named):
         goal_of_twist(TROT, twist, span)
+
+
+def test_sideways_a_walk_takes_longer():
+    slow = replace(TROT, side=0.5)
+    assert goal_of_travel(slow, (0.36, 0.0), 0.0).periods == 2
+    assert goal_of_travel(TROT, (0.0, 0.36), 0.0).periods == 2
+    assert goal_of_travel(slow, (0.0, 0.36), 0.0).periods == 4
+    with pytest.raises(InputError, match="sideways"):
+        goal_of_twist(slow, (0.0, 0.2, 0.0), 1.0)
 
 
 def test_a_walk_begins_and_ends_standing(robot, walk):
