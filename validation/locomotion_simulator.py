@@ -28,6 +28,8 @@ EVERY = 4
 """Steps between the times at which loads of feet are looked at."""
 RIM = 0.003
 """Half the thickness of wheels at their hubs [m]: an ellipsoid, whose rim is nearly a circle."""
+WHEEL_GAIN = 0.2
+"""Of wheels' motors, in weights times radii per rad/s."""
 LEAD = 0.05
 """Joint error [rad] at which a motor gives the weight times a tenth of the standing height."""
 
@@ -158,7 +160,7 @@ def _add_motors(spec: Any, robot: LeggedRobot, motors: Motors) -> None:
             continue
         motor = spec.add_actuator(name=effector.joint, target=effector.joint)
         motor.trntype = mujoco.mjtTrn.mjTRN_JOINT
-        gain = 0.2 * robot.mass * 9.81 * effector.radius  # per rad/s
+        gain = WHEEL_GAIN * robot.mass * 9.81 * effector.radius
         motor.gainprm[0] = gain
         motor.biastype = mujoco.mjtBias.mjBIAS_AFFINE
         motor.biasprm[:3] = [0, 0, -gain]

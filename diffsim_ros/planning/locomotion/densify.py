@@ -55,7 +55,7 @@ def densified(
     places, axes, touching = paths.at(shares)
     pose = _Poses(robot, states.base[:, 3:], states.com, balls)
     positions = _solved(pose, states.positions, places, axes)
-    yaw, tilt = _of_axes(axes)
+    yaw, tilt = of_axes(axes)
     base = np.hstack([pose.bases(positions)[:, :3, 3], states.base[:, 3:]])
     return replace(
         motion, step=step, com=states.com, base=base, positions=positions, contacts=places,
@@ -257,7 +257,7 @@ def _stacked(points: np.ndarray, axes: np.ndarray) -> np.ndarray:
     return np.concatenate(rows, axis=1)
 
 
-def _of_axes(axes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def of_axes(axes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Yaw and tilt (N, m) [rad] of wheels on level ground, 0 of point feet."""
     wheel = np.linalg.norm(axes, axis=-1) > 0.5
     yaw = np.unwrap(np.arctan2(-axes[..., 0], axes[..., 1]), axis=0)
