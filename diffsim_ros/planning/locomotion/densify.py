@@ -238,6 +238,8 @@ def _solved(pose: _Poses, start: np.ndarray, places: np.ndarray, axes: np.ndarra
     """Joints (N, n) by damped Gauss-Newton from `start`, which they stay near, within limits."""
     robot, wheels = pose.robot, pose.wheels
     q, n = start.copy(), start.shape[1]
+    if n == 0:
+        return q
     for turn in range(ROUNDS):
         found = pose.places(q, slopes=turn < SLOPES)
         residual = _stacked(found[0] - places, (found[1] - axes)[:, wheels])

@@ -12,6 +12,7 @@ from diffsim_ros.errors import InputError
 from diffsim_ros.rotation import quat_conjugate, quat_log, quat_multiply
 
 from ..legged_robot import LeggedRobot
+from .body_integral import BodyIntegral, IntegralOptions
 from .footfalls import FootfallOptions, Footfalls
 from .inverse_dynamics import Efforts, InverseDynamics, InverseDynamicsOptions, Wanted
 from .mpc import Horizon, Mpc, MpcOptions
@@ -19,6 +20,11 @@ from .reference import ComposedMotion, ReferenceStates
 
 SOON = 0.03
 """[s] in which a foot reaches its foothold at the earliest."""
+
+HELD = 0.002
+"""[s] that torques are held."""
+MOST_DAMPING = 0.9
+"""Of a joint over HELD, in apparent inertias: more would make joints that carry little chatter."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +35,8 @@ class ControllerOptions:
     feet, joints  gains on errors of position [1/s^2] and speed [1/s]: of feet in the air (position:
             height alone), of joints;  wheels  gain on errors of their speeds [1/s]
     stiffness  of joints about the plan's angles, in weights times standing heights per rad: what
-            motors add to the torques of inverse dynamics;  damping_time  over it [s]
+            motors add to the torques of inverse dynamics;  damping_time  over it [s].  Less at
+            joints that carry little (MOST_DAMPING)
     wheel_gain  likewise of wheels about the plan's speeds, in weights times radii per rad/s
     """
 
@@ -40,6 +47,7 @@ class ControllerOptions:
     stiffness: float = 2.0
     damping_time: float = 0.01
     wheel_gain: float = 0.01
+    integral: IntegralOptions = field(default_factory=IntegralOptions)
     footfalls: FootfallOptions = field(default_factory=FootfallOptions)
     mpc: MpcOptions = field(default_factory=MpcOptions)
     dynamics: InverseDynamicsOptions = field(default_factory=InverseDynamicsOptions)
@@ -67,13 +75,24 @@ class TrackingController:
         self.mpc = Mpc(robot, motion, options.mpc)
         self.dynamics = InverseDynamics(robot, options.dynamics, balls=balls)
         self.footfalls = Footfalls(robot, motion, options.footfalls)
+        self.integral = BodyIntegral(options.integral, self.footfalls.height)
         self.joint_names = self.dynamics.dynamics.names
         radii = np.array([robot.end_effectors[j].radius for j in robot.spinning])
-        self._stiffness = options.stiffness * self.mpc.weight * self.footfalls.height
-        self._wheel_gain = options.wheel_gain * self.mpc.weight * radii
+        most = MOST_DAMPING / HELD * self._apparent_inertia()
+        n = len(robot.joint_names)
+        stiffness = options.stiffness * self.mpc.weight * self.footfalls.height
+        damping = stiffness * options.damping_time
+        self._stiffness = stiffness * np.minimum(1.0, most[:n] / max(damping, 1e-12))
+        self._wheel_gain = np.minimum(options.wheel_gain * self.mpc.weight * radii, most[n:])
         self.timing = TickTimes()
         self._horizon: Horizon | None = None
         self._next = -np.inf
+
+    def _apparent_inertia(self) -> np.ndarray:
+        """(n + w,) [kg m^2] of joints and wheels when the robot floats, in its standing pose."""
+        robot, model = self.robot, self.dynamics.dynamics
+        M = model(robot.settled_state(), np.zeros(6 + model.size))["M"]
+        return np.asarray(1.0 / np.diag(np.linalg.inv(M))[6:])
 
     def torques(self, time: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """(n + w,) [N m] of `joint_names` at `time` [s] of the motion: n joints, then w wheels that
@@ -93,7 +112,8 @@ class TrackingController:
             began = clock.thread_time()
             stands, _ = self.footfalls.stands(time, at["point"])
             after = self._landed(at, qd, stands)
-            self._horizon = self.mpc.tick(time, q, after, self.footfalls)
+            offset = self.integral.update(time, q[:3] - self.motion.at(np.array([time])).q[0, :3])
+            self._horizon = self.mpc.tick(time, q, after, self.footfalls, offset)
             self.timing.mpc.append(clock.thread_time() - began)
             self._next = time + self.options.period
         began = clock.thread_time()

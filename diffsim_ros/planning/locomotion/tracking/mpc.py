@@ -7,7 +7,7 @@ ahead, and improves the former plan by one or two Gauss-Newton steps.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -103,10 +103,11 @@ class Mpc:
         self.last: Horizon | None = None
 
     def tick(
-        self, time: float, q: np.ndarray, qd: np.ndarray, footfalls: Footfalls | None = None
-    ) -> Horizon:
+        self, time: float, q: np.ndarray, qd: np.ndarray, footfalls: Footfalls | None = None,
+        offset: np.ndarray | None = None,
+    ) -> Horizon:  # fmt: skip
         """The plan at `time` [s] from the state q (7 + n,), qd (6 + n + w,) as `ContactModel` has
-        them; it begins with the former one, shifted."""
+        them; it begins with the former one, shifted.  offset (3,) [m]: of the body's reference."""
         options = self.options
         times = time + options.step * (np.arange(options.samples) - 1.0)
         motion = self.motion.at(times)
@@ -117,6 +118,8 @@ class Mpc:
         velocity = np.asarray(state["momentum"])[3:] / self.robot.mass
         if footfalls is not None:
             of = footfalls.adapt(time, times, of, points, com, velocity)
+        if offset is not None:
+            motion, of = _moved(motion, offset), _moved(of, offset)
         task = _engine.MotionTask(
             options.step, of.contact, np.where(of.contact, 0.0, np.maximum(of.points[..., 2], 0.0)),
             friction=options.friction, end="free", fixed=2, free_forces=True,
@@ -212,3 +215,10 @@ class Mpc:
         joints = q[7:] - (of.q[1, 7:] - of.q[0, 7:]) - h * error[6:]
         guess["q"][0] = np.concatenate([base, back, joints])
         guess["R"][:2] = quat_matrix(guess["q"][:2, 3:7])
+
+
+def _moved(of: ReferenceStates, offset: np.ndarray) -> ReferenceStates:
+    """With the body elsewhere, and feet where they are."""
+    q = of.q.copy()
+    q[:, :3] += offset
+    return replace(of, com=of.com + offset, q=q)
