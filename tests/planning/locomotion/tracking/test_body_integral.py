@@ -41,6 +41,12 @@ def test_pushes_are_not_added_up_and_offsets_are_bounded():
     assert own.offset[0] > -0.1 * HEIGHT  # it comes back at once
 
 
+def test_an_infinite_time_is_no_integral():
+    own = BodyIntegral(IntegralOptions(height=np.inf, along=np.inf), HEIGHT)
+    for k in range(10):
+        assert not own.update(0.1 * k, np.full(3, 1e-3)).any()
+
+
 @pytest.mark.parametrize("name", ["height", "along", "most", "band"])
 def test_options_that_cannot_be_are_refused(name):
     for value in (0.0, -1.0, np.nan):
