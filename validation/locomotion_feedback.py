@@ -130,13 +130,20 @@ def figures_of(motion: ComposedMotion, seen: Tracked) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def followed(own: Subject, name: str, world: World, *, engine: bool) -> dict[str, Any]:
+def both(own: Subject, motion: ComposedMotion) -> dict[str, tracking_mujoco.Policy]:
+    """What moves a robot with feedback and in open loop."""
+    held = OpenLoop(own.robot, motion, InverseDynamics(own.robot, balls=own.library.balls))
+    return {"feedback": controlled(own, motion).torques, "open_loop": held}
+
+
+def followed(
+    own: Subject, motion: ComposedMotion, world: World, *, engine: bool = False
+) -> dict[str, Any]:
     """A motion in one world: with feedback, open loop, and in the engine."""
-    motion, found = own.motion(name), {}
-    controller = controlled(own, motion)
+    controller, found = controlled(own, motion), {}
     seen = tracking_mujoco.simulated(own.robot, motion, controller.torques, world, foot=own.foot)
     found["feedback"] = figures_of(motion, seen)
-    held = OpenLoop(own.robot, motion, InverseDynamics(own.robot, balls=own.library.balls))
+    held = both(own, motion)["open_loop"]
     seen = tracking_mujoco.simulated(own.robot, motion, held, world, foot=own.foot)
     found["open_loop"] = figures_of(motion, seen)
     ticks = controller.timing
@@ -156,11 +163,7 @@ def followed(own: Subject, name: str, world: World, *, engine: bool) -> dict[str
 def survives(own: Subject, world: World, *, feedback: bool) -> bool:
     """Whether the trotting robot is up AFTER the push of a world."""
     motion = own.motion("trot")
-    policy: tracking_mujoco.Policy
-    if feedback:
-        policy = controlled(own, motion).torques
-    else:
-        policy = OpenLoop(own.robot, motion, InverseDynamics(own.robot, balls=own.library.balls))
+    policy = both(own, motion)["feedback" if feedback else "open_loop"]
     begin, until = world.push_time - BEFORE, world.push_time + AFTER
     return not tracking_mujoco.simulated(
         own.robot, motion, policy, world, foot=own.foot, begin=begin, until=until
@@ -196,10 +199,10 @@ def study(fraction: float = 1.0) -> dict:
         rows: dict[str, Any] = {"mass": own.robot.mass, "motions": {}, "pushes": {}}
         for motion in MOTIONS:
             for key, world in WORLDS.items():
-                found = followed(own, motion, world, engine=key == "nominal")
+                found = followed(own, own.motion(motion), world, engine=key == "nominal")
                 rows["motions"][f"{motion}, {key}"] = found
-                print(name, motion, key, _text(found), flush=True)
-                missed += _missed(f"{name} {motion} {key}", found)
+                print(name, motion, key, figures_text(found), flush=True)
+                missed += missed_of(f"{name} {motion} {key}", found)
         for key, world in WORLDS.items() if name == NAMES[0] else [("nominal", WORLDS["nominal"])]:
             for axis in AXES:
                 survived = {
@@ -215,7 +218,8 @@ def study(fraction: float = 1.0) -> dict:
     return judged(figures, missed)
 
 
-def _text(found: dict[str, Any]) -> dict[str, str]:
+def figures_text(found: dict[str, Any]) -> dict[str, str]:
+    """Errors in a line."""
     return {
         how: "fell" if one["fell"] else f"{1e3 * one['rms']:.1f} mm, {one['turn_error']:.3f} rad"
         for how, one in found.items()
@@ -223,7 +227,8 @@ def _text(found: dict[str, Any]) -> dict[str, str]:
     }
 
 
-def _missed(label: str, found: dict[str, Any]) -> list[str]:
+def missed_of(label: str, found: dict[str, Any]) -> list[str]:
+    """Bars that a motion's figures miss."""
     missed = []
     for how in ("feedback", "engine"):
         if how in found and (found[how]["fell"] or found[how]["rms"] > BAR):

@@ -28,6 +28,10 @@ EVERY = 4
 """Steps between the times at which loads of feet are looked at."""
 RIM = 0.003
 """Half the thickness of wheels at their hubs [m]: an ellipsoid, whose rim is nearly a circle."""
+WHEEL_GAIN = 0.2
+"""Of wheels' motors, in weights times radii per rad/s."""
+SLIGHT = 1e-4
+"""Of a wheel's mass that its file does not know, over the robot's."""
 LEAD = 0.05
 """Joint error [rad] at which a motor gives the weight times a tenth of the standing height."""
 
@@ -120,8 +124,10 @@ def _add_feet(spec: Any, robot: LeggedRobot, ground: Ground) -> None:
     poses = robot.link_poses(robot.stance, robot.standing_base())
     share = robot.mass * 9.81 / len(robot.end_effectors)
     for effector in robot.end_effectors:
-        if effector.joint:
-            joint = spec.joint(effector.joint)
+        if effector.spins:
+            if not effector.joint:
+                _add_wheel(spec, robot, effector)
+            joint = spec.joint(effector.spin_name)
             body, at, axis = joint.parent, np.zeros(3), np.array(joint.axis)
             if effector.kind == "passive":
                 joint.frictionloss = ground.resistance * effector.radius * share
@@ -137,6 +143,15 @@ def _add_feet(spec: Any, robot: LeggedRobot, ground: Ground) -> None:
             geom.pos, geom.quat = at, np.roll(quat_between([0.0, 0.0, 1.0], axis), 1)
         geom.mass, geom.name = 0, effector.name
         _touching(geom, ground)
+
+
+def _add_wheel(spec: Any, robot: LeggedRobot, effector: Any) -> None:
+    """A wheel that its file does not have, of next to no mass."""
+    wheel = spec.body(effector.link).add_body(pos=effector.position)
+    moment = SLIGHT * robot.mass * effector.radius**2
+    wheel.explicitinertial, wheel.mass = True, SLIGHT * robot.mass
+    wheel.inertia = [moment] * 3
+    wheel.add_joint(name=effector.spin_name, axis=effector.axis, armature=10 * moment)
 
 
 def _add_motors(spec: Any, robot: LeggedRobot, motors: Motors) -> None:
@@ -156,9 +171,9 @@ def _add_motors(spec: Any, robot: LeggedRobot, motors: Motors) -> None:
     for effector in robot.end_effectors:
         if effector.kind != "actuated":
             continue
-        motor = spec.add_actuator(name=effector.joint, target=effector.joint)
+        motor = spec.add_actuator(name=effector.spin_name, target=effector.spin_name)
         motor.trntype = mujoco.mjtTrn.mjTRN_JOINT
-        gain = 0.2 * robot.mass * 9.81 * effector.radius  # per rad/s
+        gain = WHEEL_GAIN * robot.mass * 9.81 * effector.radius
         motor.gainprm[0] = gain
         motor.biastype = mujoco.mjtBias.mjBIAS_AFFINE
         motor.biasprm[:3] = [0, 0, -gain]
@@ -189,10 +204,10 @@ def followed(
     data.qvel[:3], data.qvel[3:6] = state.twist[0, :3], state.twist[0, 3:]
     data.qpos[at], data.qvel[speeds_at] = state.positions[0], state.velocities[0]
     for j, effector in enumerate(robot.end_effectors):
-        if effector.joint:
-            data.qvel[model.joint(effector.joint).dofadr[0]] = turning[0, j]
+        if effector.spins:
+            data.qvel[model.joint(effector.spin_name).dofadr[0]] = turning[0, j]
         if effector.kind == "actuated":
-            control[:, model.actuator(effector.joint).id] = turning[:, j]
+            control[:, model.actuator(effector.spin_name).id] = turning[:, j]
     if motors.feed_forward:
         found, _ = plan_efforts(robot, motion, model)
         period = len(found) - (1 if motion.periodic else 0)
@@ -241,8 +256,8 @@ def plan_efforts(
         at = model.joint(joint.name)
         q[:, at.qposadr[0]], v[:, at.dofadr[0]] = state.positions[:, k], state.velocities[:, k]
     for j, effector in enumerate(robot.end_effectors):
-        if effector.joint:
-            v[:, model.joint(effector.joint).dofadr[0]] = turning[:, j]
+        if effector.spins:
+            v[:, model.joint(effector.spin_name).dofadr[0]] = turning[:, j]
     smooth = np.gradient(v, STEP, axis=0)
     forces, points = _contacts_at(motion, times)
     free, data = _without_contact(model), mujoco.MjData(model)

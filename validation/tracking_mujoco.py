@@ -16,7 +16,7 @@ import numpy as np
 from diffsim_ros.planning.locomotion import LeggedRobot
 from diffsim_ros.planning.locomotion.tracking import ComposedMotion, InverseDynamics
 
-from .locomotion_simulator import STEP, Ground, Motors, model_of
+from .locomotion_simulator import STEP, WHEEL_GAIN, Ground, Motors, model_of
 
 RATE = 4
 """Steps between two torques of the controller: 500 Hz."""
@@ -43,8 +43,8 @@ PUSH = 0.1
 
 @dataclass(frozen=True, eq=False)
 class Tracked:
-    """What a robot did, every RATE steps: times (N,) [s], q (N, 7 + n), torques (N, n) [N m], and
-    whether it fell; it ends there."""
+    """What a robot did, every RATE steps: times (N,) [s], q (N, 7 + n), torques (N, k) [N m] of its
+    motors, and whether it fell; it ends there."""
 
     times: np.ndarray
     q: np.ndarray
@@ -53,12 +53,14 @@ class Tracked:
 
 
 Policy = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
-"""What motors are told (n,) for time, q and qd: torques, or angles of PD motors."""
+"""What motors are told (n + w,) for time, q and qd, joints first, then wheels that turn: torques,
+or angles and wheels' speeds for PD motors."""
 
 
 @dataclass(frozen=True)
 class OpenLoop:
-    """Angles for PD motors: the motion's, ahead by its speeds and by its efforts over stiffness."""
+    """Angles for PD motors: the motion's, ahead by its speeds and by its efforts over stiffness; of
+    wheels speeds, ahead by efforts as well."""
 
     robot: LeggedRobot
     motion: ComposedMotion
@@ -67,11 +69,15 @@ class OpenLoop:
 
     def __call__(self, time: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """Nothing of q and qd is looked at: the motors alone know joints' angles."""
-        of = self.motion.at(np.array([time]))
-        at = self.dynamics.dynamics(of.q[0], of.qd[0])
-        efforts = at["M"] @ of.qdd[0] + at["h"] - at["J"].T @ of.forces[0].ravel()
-        ahead = self.motors.damping_time * of.qd[0, 6:] + efforts[6:] / self.stiffness
-        return np.asarray(of.q[0, 7:] + ahead)
+        of, wheels = self.motion.at(np.array([time])), self.robot.spinning
+        rates, n = of.wheel_rates[0, wheels], len(self.robot.joint_names)
+        at = self.dynamics.dynamics(of.q[0], np.concatenate([of.qd[0], rates]))
+        qdd = np.concatenate([of.qdd[0], np.zeros(len(wheels))])
+        efforts = (at["M"] @ qdd + at["h"] - at["J"].T @ of.forces[0].ravel())[6:]
+        ahead = self.motors.damping_time * of.qd[0, 6:] + efforts[:n] / self.stiffness
+        radii = np.array([self.robot.end_effectors[j].radius for j in wheels])
+        turning = rates + efforts[n:] / (WHEEL_GAIN * self.robot.mass * 9.81 * radii)
+        return np.concatenate([of.q[0, 7:] + ahead, turning])
 
     @property
     def stiffness(self) -> float:
@@ -97,13 +103,16 @@ def simulated(
         model.actuator_gainprm[:, 0], model.actuator_biasprm[:] = 1.0, 0.0
     _load(model, robot.mass * world.payload)
     data = mujoco.MjData(model)
-    names = [joint.name for joint in robot.robot.joints]
-    at = [model.joint(name).qposadr[0] for name in names]
+    legs = [joint.name for joint in robot.robot.joints]
+    names = legs + [robot.end_effectors[j].spin_name for j in robot.spinning]
+    at = [model.joint(name).qposadr[0] for name in legs]
     dofs = [model.joint(name).dofadr[0] for name in names]
-    motors = [model.actuator(name).id for name in names]
+    driven = [k for k, name in enumerate(names) if name not in _free(robot)]
+    motors = [model.actuator(names[k]).id for k in driven]
     base = model.jnt_bodyid[0]
     start = motion.at(np.array([begin]))
-    _set(data, start.q[0], start.qd[0], at, dofs)
+    turning = start.wheel_rates[0, robot.spinning]
+    _set(data, start.q[0], np.concatenate([start.qd[0], turning]), at, dofs)
     mujoco.mj_forward(model, data)
     end = motion.duration if until is None else until
     push = np.array(world.push) / PUSH
@@ -120,9 +129,14 @@ def simulated(
             if _fallen(q, start.q[0]):
                 fell = True
                 break
-            data.ctrl[motors] = policy(time, q, qd)
+            data.ctrl[motors] = policy(time, q, qd)[driven]
         mujoco.mj_step(model, data)
     return Tracked(np.array(times), np.array(rows), np.array(found), fell)
+
+
+def _free(robot: LeggedRobot) -> list[str]:
+    """Joints of wheels without a motor."""
+    return [e.spin_name for e in robot.end_effectors if e.kind == "passive"]
 
 
 def _load(model: Any, payload: float) -> None:

@@ -423,13 +423,16 @@ void bind_dynamics(ModelClass& model) {
 
 py::dict contact_dynamics_of(const ArticulatedModel& model, const Numbers& q, const Numbers& qd,
                              const std::vector<int>& links, const Points& centres,
-                             const VectorXd& radii) {
+                             const VectorXd& radii, const std::optional<Points>& axes) {
   const States states(model, q);
   if (q.ndim() != 1) refuse("q", "one state", q.ndim());
   const double* v = states.velocities("qd", qd);
   const auto m = static_cast<Eigen::Index>(links.size());
   if (centres.rows() != m || radii.size() != m) {
     refuse("contact: centres, radii", std::to_string(m) + " rows, one a link", centres.rows());
+  }
+  if (axes && axes->rows() != m) {
+    refuse("contact: axes", std::to_string(m) + " rows, one a link", axes->rows());
   }
   std::vector<ContactBall> balls;
   for (Eigen::Index j = 0; j < m; ++j) {
@@ -440,7 +443,12 @@ py::dict contact_dynamics_of(const ArticulatedModel& model, const Numbers& q, co
     if (!(radii[j] >= 0) || !centres.row(j).allFinite()) {
       refuse("contact: centre, radius", "finite numbers [m], radius >= 0", radii[j]);
     }
-    balls.push_back({links[j], centres.row(j).transpose(), radii[j]});
+    Vector3d axis = Vector3d::Zero();
+    if (axes) axis = axes->row(j).transpose();
+    if (!axis.isZero() && !(std::abs(axis.norm() - 1) < 1e-6)) {
+      refuse("contact: axis", "a unit vector of a wheel, or zero", axis.norm());
+    }
+    balls.push_back({links[j], centres.row(j).transpose(), radii[j], axis});
   }
   DynamicsWorkspace work(model.bodies);
   ContactDynamics found;
@@ -452,6 +460,12 @@ py::dict contact_dynamics_of(const ArticulatedModel& model, const Numbers& q, co
   out["point"] = found.point;
   out["bias"] = found.bias;
   out["velocity"] = found.velocity;
+  out["place_J"] = found.place_J;
+  out["place_bias"] = found.place_bias;
+  out["place_velocity"] = found.place_velocity;
+  out["axis"] = found.axis;
+  out["spin"] = found.spin;
+  out["steering"] = found.steering;
   return out;
 }
 
@@ -466,10 +480,13 @@ void bind_articulated(py::module_& m) {
   bind_model(model);
   bind_dynamics(model);
   model.def("contact_dynamics", &contact_dynamics_of, py::arg("q"), py::arg("qd"), py::arg("links"),
-            py::arg("centres"), py::arg("radii"),
+            py::arg("centres"), py::arg("radii"), py::arg("axes") = py::none(),
             "Of one state: M (n, n), h (n), and of balls (centres (m, 3) in link frames, radii "
-            "(m,)) J (3 m, n), point, velocity and bias (m, 3): M qdd + h = tau + J^T f; of balls "
-            "that roll on level ground J qdd + bias = 0.");
+            "(m,)) or thin wheels (axes (m, 3), zero: a ball) J (3 m, n), point, velocity and bias "
+            "(m, 3): M qdd + h = tau + J^T f; of what rolls on level ground J qdd + bias = 0. "
+            "place_J, place_velocity, place_bias: of the lowest point as a place. Of wheels axis "
+            "(m, 3) in the world, spin (m,) [rad/s] beside a frame that only steers and leans, and "
+            "steering (m,) of that.");
 }
 
 }  // namespace diffsim

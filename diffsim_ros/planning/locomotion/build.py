@@ -112,8 +112,9 @@ def _effectors(leg: Leg) -> list[EndEffector]:
         name = _end_name(leg, end)
         joint = f"{name}_spin" if end.kind in SPINNING else ""
         speed = end.speed if end.kind == "actuated" else math.inf
+        moment = end.mass * end.radius**2 / 2.0 if joint else 0.0
         found.append(EndEffector(name, end.kind, _last_link(leg), end.at, end.axis, end.radius,
-                                 speed, leg.name, joint))  # fmt: skip
+                                 speed, leg.name, joint, moment))  # fmt: skip
     return found
 
 

@@ -55,7 +55,7 @@ def densified(
     places, axes, touching = paths.at(shares)
     pose = _Poses(robot, states.base[:, 3:], states.com, balls)
     positions = _solved(pose, states.positions, places, axes)
-    yaw, tilt = _of_axes(axes)
+    yaw, tilt = of_axes(axes)
     base = np.hstack([pose.bases(positions)[:, :3, 3], states.base[:, 3:]])
     return replace(
         motion, step=step, com=states.com, base=base, positions=positions, contacts=places,
@@ -238,6 +238,8 @@ def _solved(pose: _Poses, start: np.ndarray, places: np.ndarray, axes: np.ndarra
     """Joints (N, n) by damped Gauss-Newton from `start`, which they stay near, within limits."""
     robot, wheels = pose.robot, pose.wheels
     q, n = start.copy(), start.shape[1]
+    if n == 0:
+        return q
     for turn in range(ROUNDS):
         found = pose.places(q, slopes=turn < SLOPES)
         residual = _stacked(found[0] - places, (found[1] - axes)[:, wheels])
@@ -257,7 +259,7 @@ def _stacked(points: np.ndarray, axes: np.ndarray) -> np.ndarray:
     return np.concatenate(rows, axis=1)
 
 
-def _of_axes(axes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def of_axes(axes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Yaw and tilt (N, m) [rad] of wheels on level ground, 0 of point feet."""
     wheel = np.linalg.norm(axes, axis=-1) > 0.5
     yaw = np.unwrap(np.arctan2(-axes[..., 0], axes[..., 1]), axis=0)

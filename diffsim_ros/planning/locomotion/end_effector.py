@@ -26,6 +26,7 @@ class EndEffector:
     speed     largest speed of an actuated wheel [rad/s]; infinite where none is known
     leg       name of its leg; end effectors of one leg move together, and are not kept apart
     joint     name of the wheel's own joint on the robot, "" where it has none
+    moment    of inertia about its axis of a wheel that spins [kg m^2]; 0: not known
     """
 
     name: str
@@ -37,3 +38,14 @@ class EndEffector:
     speed: float = math.inf
     leg: str = ""
     joint: str = ""
+    moment: float = 0.0
+
+    @property
+    def spins(self) -> bool:
+        """Whether it turns on its link."""
+        return self.kind in SPINNING
+
+    @property
+    def spin_name(self) -> str:
+        """Of the joint that it spins on: `joint`, or its own name where a file has none."""
+        return self.joint or self.name

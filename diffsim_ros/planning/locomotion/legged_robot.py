@@ -27,6 +27,8 @@ CLOSE = 1e-6
 FLAT = 1e-3
 """Least sine of the angle between a wheel's axis and the vertical."""
 ITERATIONS = 200
+SLIGHT = 1e-6
+"""Least moment of inertia of a wheel about its axis, over the robot's mass times its radius^2."""
 LOW = 0.005
 """[m] over the ground: what is lower in the standing pose touches it."""
 
@@ -99,11 +101,19 @@ class LeggedRobot:
         """[kg] of all links, wheels included."""
         return float(sum(inertial.mass for _, inertial in self.whole))
 
-    def model(self, gravity: Sequence[float] = GRAVITY) -> Any:
+    @property
+    def spinning(self) -> list[int]:
+        """Numbers of the end effectors that are wheels which turn on their links."""
+        return [j for j, effector in enumerate(self.end_effectors) if effector.spins]
+
+    def model(self, gravity: Sequence[float] = GRAVITY, *, wheels: bool = False) -> Any:
         """Engine's `ArticulatedModel` with a base that moves freely.
 
         Its joints are `base.position` (translation), `base` (quaternion x, y, z, w), then those of
         the robot: joint i of the robot is the model's joint and link i + 2.
+
+        wheels  then also those of the wheels that turn, in the order of `spinning`, their moments
+                of inertia as armature: gyroscopic moments of spinning wheels are left out
         """
         tree, base = self.robot, self.robot.base_inertial
         eye, zero, z = np.eye(3), np.zeros(3), np.array([0.0, 0.0, 1.0])
@@ -120,6 +130,13 @@ class LeggedRobot:
             R, r, own = joint.origin[:3, :3], joint.origin[:3, 3], joint.inertial
             joints.append(_engine.TreeJoint(joint.name, kind, joint.parent + 2, R, r, joint.axis))
             links.append(_engine.TreeLink(joint.body, own.mass, own.centre, own.inertia))
+        for j in self.spinning if wheels else ():
+            one, at = self.end_effectors[j], self.mounts()
+            moment = max(one.moment, SLIGHT * self.mass * one.radius**2)
+            carrier, name = int(at.links[j]), f"{one.name}.wheel"
+            place, axis = at.positions[j], at.axes[j]
+            joints.append(_engine.TreeJoint(name, "revolute", carrier, eye, place, axis, moment))
+            links.append(_engine.TreeLink(name))
         try:
             return _engine.ArticulatedModel(joints, links, np.asarray(gravity, float))
         except _engine.InvalidInput as error:

@@ -155,7 +155,7 @@ def body_of(robot: LeggedRobot) -> Arm:
 
 def wheel_limits(robot: LeggedRobot) -> dict[str, float]:
     """Joints of wheels with motors -> largest speed [rad/s]."""
-    return {e.joint: e.speed for e in robot.end_effectors if e.kind == "actuated"}
+    return {e.spin_name: e.speed for e in robot.end_effectors if e.kind == "actuated"}
 
 
 def check_plan(plan: LeggedPlan, robot: LeggedRobot, rules: PlanRules) -> WalkCourse:

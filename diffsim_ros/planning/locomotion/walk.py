@@ -174,7 +174,7 @@ class PlannedWalk:
     def wheels(self) -> tuple[tuple[str, ...], np.ndarray]:
         """Joints of wheels with motors, and their speeds (N, w) [rad/s] at `times`."""
         chosen = [j for j, e in enumerate(self.robot.end_effectors) if e.kind == "actuated"]
-        names = tuple(self.robot.end_effectors[j].joint for j in chosen)
+        names = tuple(self.robot.end_effectors[j].spin_name for j in chosen)
         if not chosen:
             return names, np.zeros((len(self.times()), 0))
         speeds = wheel_speeds(self.robot, self.states())[:, chosen]

@@ -14,12 +14,17 @@ def wheel_speeds(robot: LeggedRobot, state: MotionStates) -> np.ndarray:
     A plan's spin is that about the axis in a frame that only steers and leans; the link turns in
     it.  state: at N >= 2 times at equal intervals
     """
-    out = np.zeros_like(state.spins)
-    h = state.times[1] - state.times[0]
-    poses, mounts = robot.link_poses(state.positions, base_poses(state.base)), robot.mounts()
-    for j, effector in enumerate(robot.end_effectors):
-        if not effector.joint:
-            continue
+    step = state.times[1] - state.times[0]
+    return turned_on_links(robot, state.positions, state.base, state.spins, step)
+
+
+def turned_on_links(
+    robot: LeggedRobot, positions: np.ndarray, base: np.ndarray, spins: np.ndarray, step: float
+) -> np.ndarray:
+    """As `wheel_speeds`, of samples `step` [s] apart: joints (N, n), base (N, 7), spins (N, m)."""
+    out = np.zeros_like(spins)
+    poses, mounts = robot.link_poses(positions, base_poses(base)), robot.mounts()
+    for j in robot.spinning:
         turn = poses[mounts.links[j] - 1][:, :3, :3]
         axis = turn @ mounts.axes[j]
         # The rolling direction, and a direction that is fixed to the link: the angle between.
@@ -29,7 +34,7 @@ def wheel_speeds(robot: LeggedRobot, state: MotionStates) -> np.ndarray:
         angle = np.arctan2(
             np.einsum("ni,ni->n", np.cross(ahead, fixed), axis), np.einsum("ni,ni->n", ahead, fixed)
         )
-        out[:, j] = state.spins[:, j] - np.gradient(np.unwrap(angle), h)
+        out[:, j] = spins[:, j] - np.gradient(np.unwrap(angle), step)
     return out
 
 

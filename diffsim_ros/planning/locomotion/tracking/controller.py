@@ -12,6 +12,7 @@ from diffsim_ros.errors import InputError
 from diffsim_ros.rotation import quat_conjugate, quat_log, quat_multiply
 
 from ..legged_robot import LeggedRobot
+from .body_integral import BodyIntegral, IntegralOptions
 from .footfalls import FootfallOptions, Footfalls
 from .inverse_dynamics import Efforts, InverseDynamics, InverseDynamicsOptions, Wanted
 from .mpc import Horizon, Mpc, MpcOptions
@@ -20,6 +21,11 @@ from .reference import ComposedMotion, ReferenceStates
 SOON = 0.03
 """[s] in which a foot reaches its foothold at the earliest."""
 
+HELD = 0.002
+"""[s] that torques are held."""
+MOST_DAMPING = 0.9
+"""Of a joint over HELD, in apparent inertias: more would make joints that carry little chatter."""
+
 
 @dataclass(frozen=True)
 class ControllerOptions:
@@ -27,16 +33,21 @@ class ControllerOptions:
 
     period  of the predictive control [s]
     feet, joints  gains on errors of position [1/s^2] and speed [1/s]: of feet in the air (position:
-            height alone), of joints
+            height alone), of joints;  wheels  gain on errors of their speeds [1/s]
     stiffness  of joints about the plan's angles, in weights times standing heights per rad: what
-            motors add to the torques of inverse dynamics;  damping_time  over it [s]
+            motors add to the torques of inverse dynamics;  damping_time  over it [s].  Less at
+            joints that carry little (MOST_DAMPING)
+    wheel_gain  likewise of wheels about the plan's speeds, in weights times radii per rad/s
     """
 
     period: float = 0.02
     feet: tuple[float, float] = (900.0, 60.0)
     joints: tuple[float, float] = (100.0, 20.0)
+    wheels: float = 20.0
     stiffness: float = 2.0
     damping_time: float = 0.01
+    wheel_gain: float = 0.01
+    integral: IntegralOptions = field(default_factory=IntegralOptions)
     footfalls: FootfallOptions = field(default_factory=FootfallOptions)
     mpc: MpcOptions = field(default_factory=MpcOptions)
     dynamics: InverseDynamicsOptions = field(default_factory=InverseDynamicsOptions)
@@ -58,35 +69,51 @@ class TrackingController:
         self, robot: LeggedRobot, motion: ComposedMotion, *,
         options: ControllerOptions = ControllerOptions(), balls: dict[str, float] | None = None,
     ) -> None:  # fmt: skip
-        """balls: radii [m] of point feet that are balls.  InputError: feet that are wheels, PIQP
-        not installed."""
+        """balls: radii [m] of point feet that are balls.  InputError: an end effector that is not
+        tracked (a skate), PIQP not installed."""
         self.robot, self.motion, self.options = robot, motion, options
         self.mpc = Mpc(robot, motion, options.mpc)
         self.dynamics = InverseDynamics(robot, options.dynamics, balls=balls)
         self.footfalls = Footfalls(robot, motion, options.footfalls)
-        self._unit = self.mpc.weight * self.footfalls.height
+        self.integral = BodyIntegral(options.integral, self.footfalls.height)
+        self.joint_names = self.dynamics.dynamics.names
+        radii = np.array([robot.end_effectors[j].radius for j in robot.spinning])
+        most = MOST_DAMPING / HELD * self._apparent_inertia()
+        n = len(robot.joint_names)
+        stiffness = options.stiffness * self.mpc.weight * self.footfalls.height
+        damping = stiffness * options.damping_time
+        self._stiffness = stiffness * np.minimum(1.0, most[:n] / max(damping, 1e-12))
+        self._wheel_gain = np.minimum(options.wheel_gain * self.mpc.weight * radii, most[n:])
         self.timing = TickTimes()
         self._horizon: Horizon | None = None
         self._next = -np.inf
 
-    def torques(self, time: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """(n,) [N m] of the joints at `time` [s] of the motion.
+    def _apparent_inertia(self) -> np.ndarray:
+        """(n + w,) [kg m^2] of joints and wheels when the robot floats, in its standing pose."""
+        robot, model = self.robot, self.dynamics.dynamics
+        M = model(robot.settled_state(), np.zeros(6 + model.size))["M"]
+        return np.asarray(1.0 / np.diag(np.linalg.inv(M))[6:])
 
-        q (7 + n,), qd (6 + n,)  estimated state: base's position [m], quaternion (x, y, z, w),
-                 joints; base's velocity in the world, angular in its own axes, joints
-        InputError: a state of another shape, numbers that are not finite.
+    def torques(self, time: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """(n + w,) [N m] of `joint_names` at `time` [s] of the motion: n joints, then w wheels that
+        turn, 0 of those without a motor.
+
+        q (7 + n,), qd (6 + n + w,)  estimated state: base's position [m], quaternion (x, y, z, w),
+                 joints; base's velocity in the world, angular in its own axes, joints, and speeds
+                 of wheels on their links
+        InputError: a state of another shape, a time or numbers that are not finite.
         """
-        n = len(self.robot.joint_names)
-        for name, row, size in (("q", q, 7 + n), ("qd", qd, 6 + n)):
-            if np.shape(row) != (size,) or not np.all(np.isfinite(row)):
-                raise InputError("state estimate", name, row, f"{size} finite numbers")
+        if not np.isfinite(time):
+            raise InputError("tracking", "time", time, "a finite number [s]")
+        self.dynamics.dynamics.check(q, qd)
         at = self.dynamics.dynamics(q, qd)
         landed = self.footfalls.observe(time, at["point"])
         if landed or time >= self._next - 1e-9:
             began = clock.thread_time()
             stands, _ = self.footfalls.stands(time, at["point"])
             after = self._landed(at, qd, stands)
-            self._horizon = self.mpc.tick(time, q, after, self.footfalls)
+            offset = self.integral.update(time, q[:3] - self.motion.at(np.array([time])).q[0, :3])
+            self._horizon = self.mpc.tick(time, q, after, self.footfalls, offset)
             self.timing.mpc.append(clock.thread_time() - began)
             self._next = time + self.options.period
         began = clock.thread_time()
@@ -119,19 +146,24 @@ class TrackingController:
         base = self._base(horizon, k)
         kp, kd = self.options.joints
         q_wanted, qd_wanted = of.q[0, 7:] + joints[0], of.qd[0, 6:] + joints[1]
-        joint = kp * (q_wanted - q[7:]) + kd * (qd_wanted - qd[6:])
+        legs = 6 + len(q_wanted)
+        joint = kp * (q_wanted - q[7:]) + kd * (qd_wanted - qd[6:legs])
+        spins = horizon.plan["spin"][k : k + 2, self.dynamics.dynamics.wheels]
+        slower = (1 - part) * spins[0] + part * spins[1] - at["spin"][self.dynamics.dynamics.wheels]
+        wheel = (spins[1] - spins[0]) / h + self.options.wheels * slower
+        joint = np.concatenate([joint, wheel])
         kd = self.options.feet[1]
         feet = self._feet(horizon, time, of, at)
         # A foot that should stand but is in the air cannot push: it is sent down.
         stands, high = self.footfalls.stands(time, at["point"])
-        down = kd * (np.array([0.0, 0.0, -self.options.footfalls.down]) - at["velocity"])
+        down = kd * (np.array([0.0, 0.0, -self.options.footfalls.down]) - at["place_velocity"])
         feet = np.where(high[:, None], down, feet)
         forces = self.mpc.weight * horizon.plan["f"][k if part < 0.5 else k + 1]
         out = self.dynamics(q, qd, Wanted(base, stands, feet, forces, joint), at)
-        kp = self.options.stiffness * self._unit
-        beside = q_wanted - q[7:] + self.options.damping_time * (qd_wanted - qd[6:])
+        beside = q_wanted - q[7:] + self.options.damping_time * (qd_wanted - qd[6:legs])
+        held = np.concatenate([self._stiffness * beside, self._wheel_gain * slower])
         effort = self.dynamics.effort
-        torques = np.clip(out.torques + kp * beside, -effort, effort)
+        torques = np.clip(out.torques + held, -effort, effort)
         return replace(out, torques=torques)
 
     def _feet(
@@ -152,11 +184,11 @@ class TrackingController:
         rate[:, 2] = 0.0
         lift = np.zeros_like(off)
         lift[:, 2] = kp * off[:, 2]
-        speed = of.point_velocity[0] + rate - at["velocity"]
+        speed = of.point_velocity[0] + rate - at["place_velocity"]
         found = np.asarray(of.point_acceleration[0] + lift + kd * speed)
         for j in self.footfalls.hastened():
             fall = -min(max(at["point"][j, 2] / left[j, 0], 0.2), 1.0)
-            found[j, 2] = kd * (fall - at["velocity"][j, 2])
+            found[j, 2] = kd * (fall - at["place_velocity"][j, 2])
         return found
 
     def _base(self, horizon: Horizon, k: int) -> np.ndarray:

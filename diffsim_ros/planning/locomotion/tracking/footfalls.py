@@ -24,6 +24,7 @@ class FootfallOptions:
     touch   height [m] above which a foot that should stand is in the air; it is sent down at `down`
             [m/s]
     soon    [s] in which a foot can land at the earliest
+    rolls_back  [s] in which wheels on the ground are to lose what they are beside the motion's path
     """
 
     reach: float = 0.8
@@ -32,6 +33,7 @@ class FootfallOptions:
     touch: float = 0.01
     down: float = 0.4
     soon: float = 0.04
+    rolls_back: float = 0.3
 
 
 class Footfalls:
@@ -49,6 +51,7 @@ class Footfalls:
         self.height = robot.centre_of_mass(robot.stance, robot.standing_base())[2]
         self.rate = math.sqrt(GRAVITY / self.height)
         self.swings = motion.swings()
+        self.wheel = [effector.axis is not None for effector in robot.end_effectors]
         m = len(self.swings)
         self.down = np.zeros(m, bool)
         self.swing = np.full(m, -1)
@@ -98,28 +101,32 @@ class Footfalls:
         w^2 = g / H, beside the body at most `reach`; a foot in the air lands before e^(w t) times
         the capture point's distance from the feet that stand is as far.
         """
-        off = com[:2] - of.com[1, :2]
+        o, off = self.options, com[:2] - of.com[1, :2]
         capture = off + (velocity - of.com_velocity[1])[:2] / self.rate
         places = points[:, :2] - of.points[1, :, :2]
         meant = self.swing < 0
         support = places[meant].mean(axis=0) if meant.any() else off
-        reach = self.options.reach * self.height
+        reach = o.reach * self.height
         away = max(float(np.linalg.norm(capture - support)), 1e-9)
         self._hasten(time + math.log(max(reach / away, 1e-9)) / self.rate, time)
         beside = capture - off
         moved = off + beside * min(1.0, reach / max(float(np.linalg.norm(beside)), 1e-9))
         contact = self._contact(time, times, of.contact, points)
         wanted = of.points.copy()
+        fade = np.exp(-np.maximum(times - time, 0.0) / o.rolls_back)
         for j in range(len(self.swings)):
             if self._flies(j):
                 left = max(self.lands[j] - time, 1e-6)
                 part = np.clip((times - time) / left, 0.0, 1.0)[:, None]
                 wanted[:, j, :2] += (1 - part) * places[j] + part * moved
-            else:  # it stays where it stands until it lifts
+            else:  # until it lifts it stays; a wheel rolls back to the motion's path
                 ahead = contact[1:, j]
                 first = len(times) if ahead.all() else int(np.argmin(ahead)) + 1
                 wanted[first:, j, :2] += moved
-                wanted[:first, j, :2] = points[j, :2]
+                if self.wheel[j]:
+                    wanted[:first, j, :2] += fade[:first, None] * places[j]
+                else:
+                    wanted[:first, j, :2] = points[j, :2]
             wanted[contact[:, j], j, 2] = 0.0
         return replace(of, contact=contact, points=wanted, forces=_shared(of, contact))
 

@@ -7,7 +7,7 @@ ahead, and improves the former plan by one or two Gauss-Newton steps.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,11 @@ from diffsim_ros.rotation import quat_conjugate, quat_exp, quat_log, quat_matrix
 
 from ..generator import engine_model
 from ..legged_robot import LeggedRobot
+from .contact_state import ContactModel
 from .footfalls import Footfalls
 from .reference import ComposedMotion, ReferenceStates
 
+WHEELS = ("spin", "yaw", "tilt")
 FADE = 0.1
 """[s] by which a measured deviation decays in the plan that a tick begins with."""
 
@@ -30,7 +32,7 @@ class MpcOptions:
     """Of the horizon and its solver.
 
     horizon, step  [s] ahead, and between samples;  iterations: Gauss-Newton steps a tick
-    friction       [1] that plans may use
+    friction, rolling_resistance  [1] that plans may use, and reckon with at free wheels
     body, velocity, contacts, posture, forces  weights of nearness to the reference
     """
 
@@ -38,6 +40,7 @@ class MpcOptions:
     step: float = 0.04
     iterations: int = 3
     friction: float = 0.5
+    rolling_resistance: float = 0.01
     body: float = 50.0
     velocity: float = 15.0
     contacts: float = 2.0
@@ -89,12 +92,10 @@ class Mpc:
     def __init__(
         self, robot: LeggedRobot, motion: ComposedMotion, options: MpcOptions = MpcOptions()
     ) -> None:
-        for effector in robot.end_effectors:
-            if effector.kind != "point":
-                rule = "point: tracking has feet alone"
-                raise InputError(robot.name, f"end effector {effector.name}", effector.kind, rule)
         self.robot, self.motion, self.options = robot, motion, options
-        self.legged, self.tree = engine_model(robot), robot.model()
+        self.contacts, self.tree = ContactModel(robot), robot.model()
+        self.legged = engine_model(robot, options.rolling_resistance)
+        self._wheel = np.array([effector.axis is not None for effector in robot.end_effectors])
         self.weight = robot.mass * 9.81
         self._solver = _engine.MotionSolverOptions()
         self._solver.iterations = options.iterations
@@ -102,19 +103,23 @@ class Mpc:
         self.last: Horizon | None = None
 
     def tick(
-        self, time: float, q: np.ndarray, qd: np.ndarray, footfalls: Footfalls | None = None
-    ) -> Horizon:
-        """The plan at `time` [s] from the state q (7 + n,), qd (6 + n,) as `ReferenceStates` has
-        them; it begins with the former one, shifted."""
+        self, time: float, q: np.ndarray, qd: np.ndarray, footfalls: Footfalls | None = None,
+        offset: np.ndarray | None = None,
+    ) -> Horizon:  # fmt: skip
+        """The plan at `time` [s] from the state q (7 + n,), qd (6 + n + w,) as `ContactModel` has
+        them; it begins with the former one, shifted.  offset (3,) [m]: of the body's reference."""
         options = self.options
         times = time + options.step * (np.arange(options.samples) - 1.0)
         motion = self.motion.at(times)
         of = motion
-        state, points = self.tree.centroidal(q, qd), self.legged.place(q)
+        at, qd = self.contacts(q, qd), qd[: 6 + len(self.robot.joint_names)]
+        state, points = self.tree.centroidal(q, qd), at["point"].copy()
         com = np.asarray(state["com"])
         velocity = np.asarray(state["momentum"])[3:] / self.robot.mass
         if footfalls is not None:
             of = footfalls.adapt(time, times, of, points, com, velocity)
+        if offset is not None:
+            motion, of = _moved(motion, offset), _moved(of, offset)
         task = _engine.MotionTask(
             options.step, of.contact, np.where(of.contact, 0.0, np.maximum(of.points[..., 2], 0.0)),
             friction=options.friction, end="free", fixed=2, free_forces=True,
@@ -125,7 +130,8 @@ class Mpc:
             self._problem = _engine.MotionProblem(self.legged, task)
         reference = self._as_plan(of)
         self._problem.set_task(task, reference)
-        guess = self._guess(times, motion, of, reference, q, com)
+        wheels = self._measured(at, motion)
+        guess = self._guess(times, motion, of, reference, q, com, wheels)
         self._begin(guess, motion, q, qd, com, velocity)
         points[of.contact[1], 2] = 0.0  # where the pattern has them stand
         guess["e"][:2] = points
@@ -134,22 +140,31 @@ class Mpc:
         return self.last
 
     def _as_plan(self, of: ReferenceStates) -> dict[str, np.ndarray]:
-        flat = np.zeros(of.contact.shape)
         return {
             "x": of.com.copy(), "R": quat_matrix(of.q[:, 3:7]), "e": of.points.copy(),
-            "f": of.forces / self.weight, "spin": flat, "yaw": flat, "tilt": flat,
+            "f": of.forces / self.weight, "spin": of.spin, "yaw": of.yaw, "tilt": of.tilt,
             "q": of.q.copy(), "travel": np.zeros(4),
         }  # fmt: skip
 
+    def _measured(self, at: Mapping[str, np.ndarray], of: ReferenceStates) -> np.ndarray:
+        """(3, m) spin, yaw and tilt of wheels, the yaw within half a turn of the motion's."""
+        axis = at["axis"]
+        yaw = np.arctan2(-axis[:, 0], axis[:, 1]) - of.yaw[1]
+        yaw = of.yaw[1] + np.remainder(yaw + np.pi, 2 * np.pi) - np.pi
+        found = np.stack([at["spin"], yaw, np.arcsin(np.clip(axis[:, 2], -1.0, 1.0))])
+        return np.where(self._wheel, found, 0.0)
+
     def _guess(
         self, times: np.ndarray, of: ReferenceStates, wanted: ReferenceStates,
-        reference: Mapping[str, np.ndarray], q: np.ndarray, com: np.ndarray,
+        reference: Mapping[str, np.ndarray], q: np.ndarray, com: np.ndarray, wheels: np.ndarray,
     ) -> dict[str, np.ndarray]:  # fmt: skip
         """The former plan's deviation from the reference, at the new times."""
         guess = {name: value.copy() for name, value in reference.items()}
         guess["x"], guess["q"] = of.com.copy(), of.q.copy()
         former = self.last
         if former is None or times[0] - former.times[0] > self.options.horizon:
+            for name, measured in zip(WHEELS, wheels, strict=True):
+                guess[name][:2] = measured
             return guess
         u = np.clip((times - former.times[0]) / self.options.step, 1.0, len(times) - 1.0)
         before = np.minimum(np.floor(u).astype(int), len(times) - 2)
@@ -175,6 +190,10 @@ class Mpc:
         guess["q"][:, 7:] += joints
         guess["R"] = quat_matrix(guess["q"][:, 3:7])
         guess["e"] += points
+        for name, measured in zip(WHEELS, wheels, strict=True):
+            beside = mixed(former.plan[name] - getattr(former.reference, name))
+            guess[name] += beside + fade * (measured - guess[name][1] - beside[1])
+            guess[name][:2] = measured
         near = np.floor(u + 0.5).astype(int)
         same = (wanted.contact & former.wanted.contact[near])[..., None]
         guess["f"] = np.where(same, former.plan["f"][near], guess["f"])
@@ -196,3 +215,10 @@ class Mpc:
         joints = q[7:] - (of.q[1, 7:] - of.q[0, 7:]) - h * error[6:]
         guess["q"][0] = np.concatenate([base, back, joints])
         guess["R"][:2] = quat_matrix(guess["q"][:2, 3:7])
+
+
+def _moved(of: ReferenceStates, offset: np.ndarray) -> ReferenceStates:
+    """With the body elsewhere, and feet where they are."""
+    q = of.q.copy()
+    q[:, :3] += offset
+    return replace(of, com=of.com + offset, q=q)

@@ -10,9 +10,10 @@ import numpy as np
 from diffsim_ros.errors import InputError, nearest
 from diffsim_ros.rotation import quat_conjugate, quat_exp, quat_log, quat_multiply, quat_yaw
 
-from ..densify import densified
+from ..densify import densified, of_axes
 from ..legged_robot import LeggedRobot
 from ..motion import LocomotionMotion, base_poses
+from ..wheels import turned_on_links
 
 GRID = 0.005
 """Time between the samples of a composed motion [s]."""
@@ -32,6 +33,8 @@ class ReferenceStates:
     qd, qdd     (N, 6 + n): base's velocity in the world, angular in its own axes, joints; rates
     points      (N, m, 3) contact points [m], point_velocity, point_acceleration their rates
     contact     (N, m) flags;  forces (N, m, 3) [N]
+    spin        (N, m) speeds of wheels beside a frame that only steers and leans [rad/s], 0: a foot
+    yaw, tilt   (N, m) [rad] of wheels;  wheel_rates (N, m) their speeds on their links [rad/s]
     """
 
     com: np.ndarray
@@ -44,6 +47,10 @@ class ReferenceStates:
     point_acceleration: np.ndarray
     contact: np.ndarray
     forces: np.ndarray
+    spin: np.ndarray
+    yaw: np.ndarray
+    tilt: np.ndarray
+    wheel_rates: np.ndarray
 
 
 class ComposedMotion:
@@ -91,7 +98,8 @@ class ComposedMotion:
         return ReferenceStates(
             mixed(grid.com), rate(grid.com_velocity), q, rate(grid.qd), rate(grid.qdd),
             mixed(grid.points), rate(grid.point_velocity), rate(grid.point_acceleration),
-            grid.contact[near], grid.forces[near],
+            grid.contact[near], grid.forces[near], rate(grid.spin), mixed(grid.yaw),
+            mixed(grid.tilt), rate(grid.wheel_rates),
         )  # fmt: skip
 
 
@@ -147,6 +155,7 @@ class MotionLibrary:
         })  # fmt: skip
         flips = np.sign(np.einsum("ni,ni->n", merged.q[1:, 3:7], merged.q[:-1, 3:7]))
         merged.q[1:, 3:7] *= np.cumprod(np.where(flips < 0, -1.0, 1.0))[:, None]
+        merged.yaw[:] = np.unwrap(merged.yaw, axis=0)
         return ComposedMotion(self.robot, tuple(name for name, _ in placed), tuple(starts), merged)
 
     def _sampled(self, name: str, count: float | None) -> ReferenceStates:
@@ -177,7 +186,7 @@ class MotionLibrary:
         forces[..., 1] = s[:, None] * f[..., 0] + c[:, None] * f[..., 1]
         return _differentiated(
             self.robot, seen.com, np.hstack([seen.base, seen.positions]), motion.contact[rows],
-            forces, motion.periodic,
+            forces, seen.spins, motion.periodic,
         )  # fmt: skip
 
     def _standing(self, seconds: float) -> ReferenceStates:
@@ -189,7 +198,8 @@ class MotionLibrary:
         loads = _shares(points, com[0]) * robot.mass * 9.81
         forces = np.zeros((count, m, 3))
         forces[:, :, 2] = loads
-        return _differentiated(robot, com, q, np.ones((count, m), bool), forces, False)
+        still = np.zeros((count, m))
+        return _differentiated(robot, com, q, np.ones((count, m), bool), forces, still, False)
 
     def _check(
         self, before: str, last: ReferenceStates, after: str, first: ReferenceStates
@@ -215,6 +225,12 @@ class MotionLibrary:
             (f"speed of joint {n}", d, 8 * SPEED, "rad/s")
             for n, d in zip(joints, rates[6:], strict=True)
         ]
+        jumps += [
+            (f"speed of wheel {e.name}", e.radius * d, SPEED, "m/s")
+            for e, d in zip(
+                self.robot.end_effectors, np.abs(first.spin[0] - last.spin[-1]), strict=True
+            )
+        ]
         worst = max(jumps, key=lambda one: one[1] / one[2])
         if worst[1] > worst[2]:
             raise InputError(
@@ -226,10 +242,11 @@ class MotionLibrary:
 
 def _differentiated(
     robot: LeggedRobot, com: np.ndarray, q: np.ndarray, contact: np.ndarray, forces: np.ndarray,
-    moving: bool,
+    spin: np.ndarray, moving: bool,
 ) -> ReferenceStates:  # fmt: skip
     """Rates by differences; moving: not at rest at both ends."""
-    points = robot.contact_points(q[:, 7:], base_poses(q[:, :7]))
+    bases = base_poses(q[:, :7])
+    points, axes = robot.contact_points(q[:, 7:], bases), robot.effector_places(q[:, 7:], bases)[1]
 
     def rate(rows: np.ndarray) -> np.ndarray:
         found = np.gradient(rows, GRID, axis=0)
@@ -238,18 +255,20 @@ def _differentiated(
         return np.asarray(found)
 
     turn = quat_log(quat_multiply(quat_conjugate(q[:-1, 3:7]), q[1:, 3:7])) / GRID
-    spin = np.zeros((len(q), 3))
-    spin[1:-1] = 0.5 * (turn[1:] + turn[:-1])
+    turning = np.zeros((len(q), 3))
+    turning[1:-1] = 0.5 * (turn[1:] + turn[:-1])
     if moving:
-        spin[0], spin[-1] = turn[0], turn[-1]
-    qd = np.hstack([rate(q[:, :3]), spin, rate(q[:, 7:])])
+        turning[0], turning[-1] = turn[0], turn[-1]
+    qd = np.hstack([rate(q[:, :3]), turning, rate(q[:, 7:])])
     velocity = rate(points)
-    still = contact & (np.abs(velocity).max(axis=2) < 0.05)
+    wheel = np.array([effector.axis is not None for effector in robot.end_effectors])
+    still = contact & ~wheel & (np.abs(velocity).max(axis=2) < 0.05)
     velocity[still] = 0.0
     return ReferenceStates(
         com, rate(com), q.copy(), qd, _smoothed(np.gradient(qd, GRID, axis=0)), points, velocity,
         np.where(contact[..., None], 0.0, _smoothed(np.gradient(velocity, GRID, axis=0))),
-        contact, forces,
+        contact, forces, spin, *of_axes(axes),
+        turned_on_links(robot, q[:, 7:], q[:, :7], spin, GRID),
     )  # fmt: skip
 
 
@@ -283,5 +302,5 @@ def _moved(states: ReferenceStates, turn: float, shift: np.ndarray) -> Reference
     return ReferenceStates(
         states.com @ R.T + step, states.com_velocity @ R.T, q, qd, qdd, states.points @ R.T + step,
         states.point_velocity @ R.T, states.point_acceleration @ R.T, states.contact,
-        states.forces @ R.T,
+        states.forces @ R.T, states.spin, states.yaw + turn, states.tilt, states.wheel_rates,
     )  # fmt: skip

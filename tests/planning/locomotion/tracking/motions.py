@@ -1,4 +1,4 @@
-"""Motions of the quadruped that fit each other, found once for all tests."""
+"""Motions of the quadruped that fit each other, and of robots on wheels: found once."""
 
 from functools import cache
 from pathlib import Path
@@ -39,3 +39,17 @@ def library():
     }
     assert all(motion.status == "reached" for motion in found.values())
     return MotionLibrary(robot, found)
+
+
+@cache
+def rolling(name):
+    """The library of that robot on wheels, and its motion that drives 15 cm from rest to rest."""
+    robot = load_legged_robot(ROBOTS / f"{name}.yaml")
+    pattern = named_gait(robot, "none", 25, periodic=False)
+    goals = LocomotionGoals(travel=(0.15, 0.0), turn=0.0, stance=True)
+    drive = generate(
+        LocomotionConfig("drive", "drive", robot, pattern, 1.2, 0.03, 0.5, goals=goals)
+    )
+    assert drive.status == "reached"
+    own = MotionLibrary(robot, {"drive": drive})
+    return own, own.compose([("stand", 0.1), "drive", ("stand", 0.1)])

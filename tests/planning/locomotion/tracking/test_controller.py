@@ -8,8 +8,20 @@ pytest.importorskip("piqp")
 
 from diffsim_ros.errors import InputError
 from diffsim_ros.planning.locomotion import load_legged_robot
-from diffsim_ros.planning.locomotion.tracking import Mpc, MpcOptions, TrackingController
-from tests.planning.locomotion.tracking.motions import ROBOTS, library
+from diffsim_ros.planning.locomotion.tracking import (
+    ControllerOptions,
+    MotionLibrary,
+    Mpc,
+    MpcOptions,
+    TrackingController,
+)
+from tests.planning.locomotion.tracking.motions import ROBOTS, library, rolling
+
+
+def moving(motion, time):
+    """q and qd, with wheels, of a motion."""
+    of = motion.at(np.array([time]))
+    return of.q[0], np.concatenate([of.qd[0], of.wheel_rates[0, motion.robot.spinning]])
 
 
 def test_a_robot_on_its_reference_stays_on_it():
@@ -64,10 +76,44 @@ def test_torques_at_rest_are_those_that_hold_the_robot():
     assert controller.timing.unsolved == 0
 
 
-def test_robots_on_wheels_are_refused_by_name():
-    robot = load_legged_robot(ROBOTS / "agilebot.yaml")
-    with pytest.raises(InputError, match=r"end effector FL: got .actuated."):
-        Mpc(robot, library().compose([("stand", 0.2)]))
+@pytest.mark.parametrize("name", ["agilebot", "swizzlebot"])
+def test_wheels_on_their_reference_roll_on_it(name):
+    own, motion = rolling(name)
+    controller = TrackingController(own.robot, motion)
+    for time in (0.3, 0.6, 0.9):
+        q, qd = moving(motion, time)
+        plan = controller.mpc.tick(time, q, qd)
+        assert np.abs(plan.deviation()[0]).max() < 2e-3
+        spin, wanted = plan.plan["spin"], plan.reference.spin
+        assert spin[1] == pytest.approx(wanted[1], abs=0.02 * np.abs(wanted).max() + 1e-9)
+        assert np.abs(spin - wanted)[2:].max() < 0.1 * np.abs(wanted).max()
+        torques = controller.torques(time, q, qd)
+        assert torques.shape == (len(controller.joint_names),) == (len(qd) - 6,)
+        free = [e.kind == "passive" for e in own.robot.end_effectors]
+        assert not torques[-4:][free].any()
+    assert controller.timing.unsolved == 0
+
+
+def test_wheels_that_are_too_slow_are_sped_up():
+    own, motion = rolling("agilebot")
+    q, qd = moving(motion, 0.6)
+    at_speed = TrackingController(own.robot, motion).torques(0.6, q, qd)[-4:]
+    qd[-4:] -= 0.5
+    qd[0] -= 0.5 * 0.04
+    slow = TrackingController(own.robot, motion).torques(0.6, q, qd)[-4:]
+    assert (slow > at_speed).all()
+
+
+def test_joints_that_carry_little_are_held_less():
+    robot = load_legged_robot(ROBOTS / "swizzlebot.yaml")
+    motion = MotionLibrary(robot, {}).compose([("stand", 0.2)])
+    own = TrackingController(robot, motion)
+    held = dict(zip(own.joint_names, own._stiffness, strict=False))
+    assert held["FL_ankle_yaw"] < 0.1 * held["FL_hip_roll"]
+    strong = TrackingController(own.robot, motion, options=ControllerOptions(stiffness=20.0))
+    assert dict(zip(own.joint_names, strong._stiffness, strict=False))["FL_ankle_yaw"] == (
+        pytest.approx(held["FL_ankle_yaw"])
+    )
 
 
 def test_states_and_options_that_cannot_be_are_refused():
@@ -79,6 +125,12 @@ def test_states_and_options_that_cannot_be_are_refused():
         controller.torques(0.2, of.q[0, :-1], of.qd[0])
     with pytest.raises(InputError, match="state estimate: qd: "):
         controller.torques(0.2, of.q[0], np.full(18, np.nan))
+    with pytest.raises(InputError, match="tracking: time"):
+        controller.torques(np.nan, of.q[0], of.qd[0])
+    wheels, rolls = rolling("agilebot")
+    q, qd = moving(rolls, 0.3)
+    with pytest.raises(InputError, match=r"qd: .*26 finite numbers, the last 4 speeds of wheels"):
+        TrackingController(wheels.robot, rolls).torques(0.3, q, qd[:-4])
     with pytest.raises(InputError, match="predictive control: step"):
         MpcOptions(step=0.5)
     with pytest.raises(InputError, match="iterations"):

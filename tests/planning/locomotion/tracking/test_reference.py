@@ -11,7 +11,7 @@ from diffsim_ros.errors import InputError
 from diffsim_ros.planning.locomotion.motion import Violation
 from diffsim_ros.planning.locomotion.tracking import MotionLibrary
 from diffsim_ros.rotation import quat_exp, quat_multiply
-from tests.planning.locomotion.tracking.motions import library
+from tests.planning.locomotion.tracking.motions import library, rolling
 
 
 def test_motions_begin_where_the_one_before_ends():
@@ -46,6 +46,32 @@ def test_periods_of_a_turning_trot_follow_each_other():
     c, s = np.cos(angle), np.sin(angle)
     turn = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
     assert last.forces[0] == pytest.approx(first.forces[0] @ turn.T, abs=1e-9)
+
+
+def test_wheels_of_a_motion_roll_without_slip():
+    own, motion = rolling("swizzlebot")
+    times = np.arange(0.12, 1.25, 0.01)
+    of = motion.at(times)
+    radius = own.robot.end_effectors[0].radius
+    ahead = np.stack([np.cos(of.yaw), np.sin(of.yaw), 0 * of.yaw], axis=-1)
+    rolled = radius * of.spin[..., None] * ahead
+    speed = np.linalg.norm(of.point_velocity, axis=-1).max()
+    assert speed > 0.1
+    assert of.point_velocity == pytest.approx(rolled, abs=0.03 * speed)
+    # These wheels hardly lean, so that they turn on their links as beside the steering frame.
+    assert of.wheel_rates == pytest.approx(of.spin, abs=0.02 * np.abs(of.spin).max())
+    assert not motion.at(np.array([9.0])).spin.any()
+
+
+def test_a_wheel_that_would_have_to_jump_in_speed_is_refused():
+    own, _ = rolling("agilebot")
+    drive = own.motions["drive"]
+    spins = drive.spins.copy()
+    spins[-1, 2] = 8.0
+    other = MotionLibrary(own.robot, {"drive": drive})
+    other.motions["fast"] = replace(drive, spins=spins)
+    with pytest.raises(InputError, match=r"fast to drive: got 'speed of wheel RL jumps by 0\.3"):
+        other.compose(["fast", "drive"])
 
 
 @pytest.mark.parametrize(
