@@ -165,7 +165,11 @@ def robust(config: PlanConfig, case: Case) -> PlanConfig:
     """The plan over samples of what the attempts vary."""
     source = copy.deepcopy(config.source)
     spread = dict.fromkeys(frictions(config), FRICTION)
-    wanted = {"spread": spread, "samples": case.robust, "fresh": 2}
+    if case.body is not None and case.axes is TABLE:
+        engine = config.scene.engine
+        for name in (f"{case.body}.position.{axis}" for axis in "xy"):
+            spread[name] = PLACE / abs(float(engine.values[engine.index(name)]))
+    wanted = {"spread": spread, "samples": case.robust, "fresh": 20}
     if "grasp" in source["robot"]:
         wanted["placement"] = PLACE
         source["robot"]["release"]["jitter"] = JITTER
