@@ -162,13 +162,10 @@ def frictions(config: PlanConfig) -> list[str]:
 
 
 def robust(config: PlanConfig, case: Case) -> PlanConfig:
-    """The plan over samples of what the attempts vary."""
+    """The plan over samples of what the attempts vary, but for places of bodies on the table: a
+    body that is moved open loop stays displaced by part of that whatever the plan."""
     source = copy.deepcopy(config.source)
     spread = dict.fromkeys(frictions(config), FRICTION)
-    if case.body is not None and case.axes is TABLE:
-        engine = config.scene.engine
-        for name in (f"{case.body}.position.{axis}" for axis in "xy"):
-            spread[name] = PLACE / abs(float(engine.values[engine.index(name)]))
     wanted = {"spread": spread, "samples": case.robust, "fresh": 20}
     if "grasp" in source["robot"]:
         wanted["placement"] = PLACE

@@ -162,15 +162,13 @@ def check_execution(
     P = np.stack([config.map.engine(z, scene.engine.values)] * 2)
     for name, difference in deviation.items():
         P[1, scene.engine.index(name)] += difference
-    options = engine_options(scene.description["world"])
-    runs = halved(
-        scene.engine, P, np.full(2, scene.steps), options, None, "none",
-        config.search["threads"], None, outputs=outputs_of(config.goals),
-    )  # fmt: skip
+    runs = [_run(config, p) for p in P]
     slots, values = body_slots(scene.engine), config.map.named(z)
     names = [goal.name for goal in config.goals]
     planned, moved = (
-        {n: evaluated(config, run, slots, values)[0][n] if run.ok else np.inf for n in names}
+        dict.fromkeys(names, np.inf)
+        if run is None
+        else {n: d for n, d in evaluated(config, run, slots, values)[0].items() if n in names}
         for run in runs
     )
     allowed = tolerances(config)
@@ -178,6 +176,20 @@ def check_execution(
     far = tuple(n for n, distance in largest.items() if not distance <= allowed[n])
     again = [(d + abs(d - own[n])) / allowed[n] for n, d in largest.items()]
     return ExecutionCheck(planned, moved, deviation, far, max(again, default=0.0))
+
+
+def _run(config: PlanConfig, p: np.ndarray) -> Any | None:
+    """The rollout of these parameters at half of the step; None: it failed or cannot be."""
+    scene = config.scene
+    options, steps = engine_options(scene.description["world"]), np.array([scene.steps])
+    try:
+        (run,) = halved(
+            scene.engine, p[None], steps, options, None, "none", 1, None,
+            outputs=outputs_of(config.goals),
+        )  # fmt: skip
+    except ValueError:  # the engine refuses the parameters
+        return None
+    return run if run.ok else None
 
 
 def executed_trials(config: PlanConfig) -> list[tuple[bool, Trial]]:
