@@ -1,7 +1,7 @@
 """Searches that go on from a plan: as it is executed, and over samples of what is uncertain.
 
-Half of the trials have joints as executed (execution_check.py); what the arm's limits refuse is
-searched over the same trials again, with these limits tightened.  What is found is checked.
+What the arm's limits refuse is searched over the same trials again, with these limits tightened.
+What is found is checked as executed (execution_check.py).
 """
 
 from __future__ import annotations
@@ -71,12 +71,22 @@ def hardened(result: PlanResult, over: Over, cancel: Any) -> PlanResult:
     """The plan moved to where the mean over samples is least; evaluated on fresh samples.
 
     The slopes of a mean over samples are smaller than discontinuities: they are taken over a width.
-    The plan itself is kept where that one is not reached, not executed as well, or not better over
-    the fresh samples.
+    Where its end is not settled as executed, the search goes on with joints as executed in every
+    other sample.  The plan itself is kept where that one is not reached, not executed as well, or
+    not better over the fresh samples.
     """
     found = _moved(result, over, _over_samples)
-    if found is not None:
-        found = searched_on(found, over, cancel)
+    check = None if found is None else found.execution
+    loose = check is not None and not check.settled
+    if (
+        found is not None
+        and check is not None
+        and loose
+        and not getattr(cancel, "cancelled", False)
+    ):
+        again = _moved(found, over, _over_samples_executed)
+        if again is not None and again.execution is not None:
+            found = again if again.execution.worst < check.worst else found
     after = result if found is None else found
     plans = [(one.config, one.best.controls, _deviation(one)) for one in (result, after)]
     spread = measured(plans, _over_fresh, after.best.rollouts)
@@ -134,10 +144,19 @@ def _as_executed(config: PlanConfig, deviation: Mapping[str, float]) -> Simulati
 
 
 def _over_samples(config: PlanConfig, deviation: Mapping[str, float]) -> Widened:
-    """The plan over samples of what is uncertain, at its step."""
+    """The plan over samples of what is uncertain, at its step, joints as planned."""
+    return Widened(executed_problem(config, _samples(config), {}), WIDTH)
+
+
+def _over_samples_executed(config: PlanConfig, deviation: Mapping[str, float]) -> Widened:
+    """The same, joints as executed in every other sample."""
+    trials = every_other_executed(_samples(config))
+    return Widened(executed_problem(config, trials, deviation), WIDTH)
+
+
+def _samples(config: PlanConfig) -> list[Trial]:
     robust = config.robust
-    trials = robust.trials(config.scene, config.objectives, robust.samples, robust.seed)
-    return Widened(executed_problem(config, every_other_executed(trials), deviation), WIDTH)
+    return robust.trials(config.scene, config.objectives, robust.samples, robust.seed)
 
 
 def _over_fresh(

@@ -120,13 +120,20 @@ def notes(result: PlanResult) -> list[str]:
     if result.failed:
         first = f"{len(result.failed)} of {result.starts} starts could not be simulated"
         found.append(f"{first}: {result.failed[0]}")
-    if result.execution is not None and not result.execution.reached:
-        found.append(f"warning: {result.execution.sentence(result.tolerances)}")
+    if warning(result):
+        found.append(warning(result))
     if result.status == "not_reached":
         guides = result.config.guides
         far = [n for n, d in best.distances.items() if d > result.tolerances[n] and n not in guides]
         found.append("not reached: " + ", ".join(far) + f" (the search ended: {best.message})")
     return found
+
+
+def warning(result: PlanResult) -> str:
+    """What the plan misses as executed, with figures; empty where it does not."""
+    if result.execution is None or result.execution.reached:
+        return ""
+    return f"warning: {result.execution.sentence(result.tolerances)}"
 
 
 FINE_TOUCH = 60
