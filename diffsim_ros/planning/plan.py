@@ -72,10 +72,11 @@ def plan(
 
         result = with_execution(carried_out(result, again))
     over = partial(_over, **settings)
-    if options is None:
-        result = searched_on(result, over, cancel)
+    nominal = result.best
     if config.robust is not None and result.status == "reached":
         result = hardened(result, over, cancel)
+    if options is None and result.best is nominal:  # else it is one of the samples'
+        result = searched_on(result, over, cancel)
     loose = None
     if config.search["check_settling"] and result.status != "cancelled":
         z, rollouts = config.map.scaled(result.best.controls), result.best.rollouts
