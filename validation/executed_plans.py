@@ -162,10 +162,11 @@ def frictions(config: PlanConfig) -> list[str]:
 
 
 def robust(config: PlanConfig, case: Case) -> PlanConfig:
-    """The plan over samples of what the attempts vary."""
+    """The plan over samples of what the attempts vary, but for places of bodies on the table: a
+    body that is moved open loop stays displaced by part of that whatever the plan."""
     source = copy.deepcopy(config.source)
     spread = dict.fromkeys(frictions(config), FRICTION)
-    wanted = {"spread": spread, "samples": case.robust, "fresh": 2}
+    wanted = {"spread": spread, "samples": case.robust, "fresh": 20}
     if "grasp" in source["robot"]:
         wanted["placement"] = PLACE
         source["robot"]["release"]["jitter"] = JITTER

@@ -129,6 +129,13 @@ def _configured(goal: Plan.Goal) -> PlanConfig:
     return load_plan(content, base=base, estimated=goal.parameters or None)
 
 
+def _text(result: PlanResult) -> str:
+    """The answer's message: why there is no plan, or what a plan misses as executed."""
+    if result.status == "reached":
+        return results.warning(result)
+    return "; ".join(results.notes(result)) or result.status
+
+
 def _answer(result: PlanResult, report: str) -> PlanAnswer:
     """The answer of a result; the path counts from the trajectory's start."""
     config, motion = result.config, result.best.motion
@@ -138,7 +145,7 @@ def _answer(result: PlanResult, report: str) -> PlanAnswer:
     begins = 0.0 if carried is None else carried.figures["scene_starts"]
     return PlanAnswer(
         STATUS_CODES[result.status],
-        "" if result.status == "reached" else "; ".join(results.notes(result)) or result.status,
+        _text(result),
         None if carried is None else carried.trajectory,
         begins + np.asarray(motion.time),
         np.hstack([state["position"], turns]),

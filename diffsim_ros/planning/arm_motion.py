@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,13 +10,14 @@ import numpy as np
 
 from ..errors import InputError
 from ..robots.arm import Arm
-from ..robots.controlled import anticipated
+from ..robots.controlled import anticipated, executed
 from ..robots.controller import Settings
 from ..robots.obstacles import Clearance
 from ..robots.robot import Capsule
 from ..robots.time_scaling import peaks
 from ..robots.trajectory import JointTrajectory
 from ..robots.trajectory_check import check_motion
+from ..rotation import quat_exp, quat_from_matrix, quat_log, quat_multiply
 from ..scene.model import SceneModel
 
 RATES = ("velocity", "acceleration", "jerk")
@@ -57,6 +58,31 @@ def sent(
     check_clear(clear, ahead)
     figures["anticipated"] = float(np.abs(ahead.positions - wanted.at(ahead.times)[0]).max())
     return Carried(ahead, wanted, figures)
+
+
+def executed_motion(
+    carried: Carried, names: Sequence[str], tracking: Settings | None
+) -> tuple[JointTrajectory, float]:
+    """The joints' motion for what is sent, and the controller's pure delay [s].
+
+    tracking  None: the simulated controller of the package, with ur_robot_driver's parameters
+    """
+    settings = Settings() if tracking is None else tracking
+    motion = executed(carried.trajectory, names, settings).motion
+    return motion, float(settings.dynamics.delay)
+
+
+def turn_difference(turns: np.ndarray, turned: np.ndarray) -> np.ndarray:
+    """Change (..., 3) of rotation vectors `turns` (..., 3) when `turned` (..., 3, 3) comes after.
+
+    Of the vectors of the new rotation, whole turns apart, the nearest counts.
+    """
+    new = quat_log(quat_multiply(quat_from_matrix(turned), quat_exp(turns)))
+    angle = np.linalg.norm(new, axis=-1, keepdims=True)
+    axis = new / np.where(angle > 1e-12, angle, 1.0)
+    found = np.stack([new + 2 * np.pi * k * axis for k in (-1, 0, 1)]) - turns
+    nearest = np.argmin(np.linalg.norm(found, axis=-1), axis=0)
+    return np.take_along_axis(found, nearest[None, ..., None], axis=0)[0]
 
 
 def clearance(scene: SceneModel, arm: Arm, held: list[Capsule]) -> Clearance:

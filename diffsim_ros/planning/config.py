@@ -107,6 +107,12 @@ class Task(Protocol):
         """The joints' motion for these controls; InputError naming joint and limit."""
         ...
 
+    def deviation(
+        self, config: PlanConfig, controls: Mapping[str, float], carried: Carried
+    ) -> dict[str, float]:
+        """Parameter of the scene -> its difference with the joints as executed."""
+        ...
+
     def tightened(
         self, config: PlanConfig, bound: InputError, controls: Mapping[str, float], load: Callable
     ) -> tuple[PlanConfig, str]:

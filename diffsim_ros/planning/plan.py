@@ -28,15 +28,13 @@ from .arm_plan import carried_out
 from .config import PlanConfig
 from .evaluation import evaluated
 from .load import load_plan
+from .refined import hardened, searched_on, with_execution
 from .result import Candidate, PlanResult
-from .spread import measured
 
 STAGE_ITERATIONS = 15
 """Of a stage with compliant contact: it only prepares the next."""
 APART = 0.02
 """Plans are the same if no control differs by more, in halves of its bounds' distance."""
-WIDTH = 0.02
-"""Over which slopes of a mean over samples are taken, in halves of the bounds' distance."""
 ALONG_KINK = 0.01
 """Share of the objective that eight iterations along a kink must gain to go on."""
 REST = 0.02
@@ -66,15 +64,19 @@ def plan(
     begun = time.perf_counter()
     settings: dict[str, Any] = {"progress": progress, "cancel": cancel, "options": options}
     result = _searched(config, first, **settings)
-    if config.robust is not None and result.status == "reached":
-        result = _hardened(result, **settings)
     if config.task is not None and result.status == "reached":
 
         def again(tightened: PlanConfig, controls: Mapping[str, float]) -> PlanResult:
             one = replace(tightened, search={**tightened.search, "starts": 1})
             return _searched(one, controls, **settings)
 
-        result = carried_out(result, again)
+        result = with_execution(carried_out(result, again))
+    over = partial(_over, **settings)
+    nominal = result.best
+    if config.robust is not None and result.status == "reached":
+        result = hardened(result, over, cancel)
+    if options is None and result.best is nominal:  # else it is one of the samples'
+        result = searched_on(result, over, cancel)
     loose = None
     if config.search["check_settling"] and result.status != "cancelled":
         z, rollouts = config.map.scaled(result.best.controls), result.best.rollouts
@@ -112,24 +114,20 @@ def _searched(
     return PlanResult(config, distinct, status, len(starts), tuple(failed), seconds)
 
 
-def _hardened(
-    result: PlanResult, *, progress: Report | None, cancel: Any, options: LMOptions | None
-) -> PlanResult:
-    """The best plan, moved to where the mean over samples is least; evaluated on fresh samples.
-
-    The slopes of a mean over samples are smaller than discontinuities: they are taken over a width.
-    """
-    config, robust, best = result.config, result.config.robust, result.best
-    trials = robust.trials(config.scene, config.objectives, robust.samples, robust.seed)
-    problem = Widened(_problem(config, trials), WIDTH)
+def _over(
+    config: PlanConfig, controls: Mapping[str, float], problem: SimulationProblem | Widened, *,
+    progress: Report | None, cancel: Any, options: LMOptions | None,
+) -> PlanResult:  # fmt: skip
+    """The plan moved from these controls to where the mean over a problem's trials is least."""
     on_progress = partial(progress, 0, 1) if progress is not None else None
     plain = replace(config, search={**config.search, "continuation": [], "solver": "gauss_newton"})
-    moved = _candidate(
-        plain, problem, config.map.scaled(best.controls), on_progress, cancel, options
-    )
-    kept = moved if moved.reached else best
-    spread = measured(config, _problem, [best.controls, kept.controls], moved.rollouts)
-    return replace(result, candidates=(kept, *result.candidates[1:]), spread=spread)
+    z = np.clip(config.map.scaled(controls), config.map.lower, config.map.upper)
+    found = _candidate(plain, problem, z, on_progress, cancel, options)
+    if isinstance(problem, SimulationProblem) and not getattr(cancel, "cancelled", False):
+        found = _along_kink(plain, problem, found, on_progress, cancel)
+    status = "reached" if found.reached else "not_reached"
+    status = "cancelled" if getattr(cancel, "cancelled", False) else status
+    return PlanResult(config, (found,), status, 1, (), found.seconds)
 
 
 def _problem(config: PlanConfig, trials: Sequence[Trial] = ()) -> SimulationProblem:

@@ -12,6 +12,7 @@ from ..inverse.settling_note import Unsettled
 from .arm_motion import Carried
 from .config import PlanConfig
 from .evaluation import places, tolerances
+from .execution_check import ExecutionCheck
 from .spread import Spread
 
 
@@ -54,6 +55,7 @@ class PlanResult:
     starts   of which `failed` could not be run
     carried  the arm's motion, where there is an arm that can execute the plan
     rounds   changes due to the arm's limits, and at last the reason of a refusal
+    execution  at half of the step, joints as planned and as executed, where there is an arm
     spread   distances over samples, where the plan is robust
     unsettled  derivatives at the best plan that depend on the phase of contacts
     """
@@ -66,6 +68,7 @@ class PlanResult:
     seconds: float
     carried: Carried | None = None
     rounds: tuple[str, ...] = ()
+    execution: ExecutionCheck | None = None
     spread: Spread | None = None
     unsettled: Unsettled | None = None
 

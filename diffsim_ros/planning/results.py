@@ -48,6 +48,7 @@ def document(result: PlanResult) -> dict:
         ],
         **({} if result.carried is None else {"robot": robot(result)}),
         **({} if result.spread is None else {"robust": result.spread.figures()}),
+        **({} if result.execution is None else {"execution": execution(result)}),
         "notes": notes(result),
         "failed": list(result.failed),
         "config": dict(result.config.source),
@@ -58,6 +59,14 @@ def robot(result: PlanResult) -> dict:
     """The arm's motion: its file and its figures."""
     own = {} if result.carried is None else result.carried.figures
     return {"trajectory": "trajectory.yaml", **own}
+
+
+def execution(result: PlanResult) -> dict:
+    """Goal -> distance at half of the step with joints as planned, and as executed."""
+    found = result.execution
+    assert found is not None
+    return {"reached": found.reached, "planned": dict(found.planned),
+            "executed": dict(found.executed)}  # fmt: skip
 
 
 def goals(candidate: Candidate, result: PlanResult) -> dict:
@@ -89,6 +98,7 @@ def figures(result: PlanResult) -> dict:
         "shortest_touch_steps": best.shortest_touch,
         "peak_speed": float(np.linalg.norm(np.asarray(best.motion.velocity), axis=-1).max()),
         **({} if result.carried is None else {"robot": dict(result.carried.figures)}),
+        **({} if result.execution is None else {"execution": execution(result)}),
         **({} if result.spread is None else {"robust": result.spread.figures()}),
     }
 
@@ -110,11 +120,20 @@ def notes(result: PlanResult) -> list[str]:
     if result.failed:
         first = f"{len(result.failed)} of {result.starts} starts could not be simulated"
         found.append(f"{first}: {result.failed[0]}")
+    if warning(result):
+        found.append(warning(result))
     if result.status == "not_reached":
         guides = result.config.guides
         far = [n for n, d in best.distances.items() if d > result.tolerances[n] and n not in guides]
         found.append("not reached: " + ", ".join(far) + f" (the search ended: {best.message})")
     return found
+
+
+def warning(result: PlanResult) -> str:
+    """What the plan misses as executed, with figures; empty where it does not."""
+    if result.execution is None or result.execution.reached:
+        return ""
+    return f"warning: {result.execution.sentence(result.tolerances)}"
 
 
 FINE_TOUCH = 60

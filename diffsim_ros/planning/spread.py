@@ -27,6 +27,14 @@ class Spread:
     after: Mapping[str, np.ndarray]
     evaluations: int
 
+    def costs(self, allowed: Mapping[str, float], guides: frozenset[str]) -> tuple[float, float]:
+        """Mean over samples of the sum of squares of (distance / tolerance), before and after."""
+        before, after = (
+            float(np.mean(sum((found[n] / allowed[n]) ** 2 for n in found if n not in guides)))
+            for found in (self.before, self.after)
+        )
+        return before, after
+
     def figures(self) -> dict[str, Any]:
         """Mean, median, 95th percentile and largest of each; how many samples."""
         found: dict[str, Any] = {}
@@ -47,17 +55,19 @@ def _summary(distances: np.ndarray) -> dict[str, float]:
 
 
 def measured(
-    config: PlanConfig, problem_of: Callable[..., SimulationProblem],
-    plans: Sequence[Mapping[str, float]], evaluations: int,
+    plans: Sequence[tuple[PlanConfig, Mapping[str, float], Mapping[str, float]]],
+    problem_of: Callable[..., SimulationProblem], evaluations: int,
 ) -> Spread:  # fmt: skip
-    """Distances of plans (before, after) from goals over fresh samples; failed ones are infinite.
+    """Distances of two plans from their goals over fresh samples; failed ones are infinite.
 
-    problem_of  (config, trials) -> SimulationProblem
+    plans       (plan, controls, deviation as executed) before and after
+    problem_of  (plan, trials, deviation) -> SimulationProblem
     """
-    robust, scene = config.robust, config.scene
-    trials = robust.trials(scene, config.goals, robust.fresh, robust.seed + FRESH_SEED)
-    problem, slots, found = problem_of(config, trials), body_slots(scene.engine), []
-    for controls in plans:
+    found = []
+    for config, controls, deviation in plans:
+        robust, scene = config.robust, config.scene
+        trials = robust.trials(scene, config.goals, robust.fresh, robust.seed + FRESH_SEED)
+        problem, slots = problem_of(config, trials, deviation), body_slots(scene.engine)
         z = config.map.scaled(controls)
         values = config.map.named(z)
         rows = [evaluated(config, run, slots, values)[0] if run.ok else None

@@ -47,8 +47,8 @@ void contact_dynamics(const TreeBodies& tree, DynamicsWorkspace& work,
   out.M.resize(n, n);
   out.h.resize(n);
   for (RowMatrix* one : {&out.J, &out.place_J}) one->setZero(3 * m, n);
-  for (RowMatrix* one : {&out.point, &out.bias, &out.velocity, &out.place_bias, &out.place_velocity,
-                         &out.axis}) {
+  for (RowMatrix* one :
+       {&out.point, &out.bias, &out.velocity, &out.place_bias, &out.place_velocity, &out.axis}) {
     one->setZero(m, 3);
   }
   for (VectorXd* one : {&out.spin, &out.steering}) one->setZero(m);

@@ -20,8 +20,8 @@ Penalty penalty(double x, double epsilon) {
 
 // Inequalities of a motion that follows a reference: one or two steps from a measured state must
 // not end at the first limit they meet. Those of forces are harder: a plan that pulls at feet, or
-// pushes beyond the cone, brakes by what inverse dynamics cannot give, and the body pitches. Bands of
-// speeds stay narrow: references themselves go up to their edge.
+// pushes beyond the cone, brakes by what inverse dynamics cannot give, and the body pitches. Bands
+// of speeds stay narrow: references themselves go up to their edge.
 constexpr double kSoftWeight = 0.03, kSoftForces = 0.3, kSoftBand = 5;
 
 MotionTerms make_terms(const LeggedModel& model, const MotionTask& task) {

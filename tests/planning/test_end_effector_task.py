@@ -155,7 +155,8 @@ def test_a_task_that_may_take_longer_is_planned_anew_over_more_time():
     assert result.status == "reached" and result.carried.figures["jerk_share"] <= 1
     assert result.rounds[0].endswith("planned again with 1.15 times the time")
     factor = result.config.scene.description["world"]["duration"] / 1.6
-    assert factor == pytest.approx(1.15 ** len(result.rounds), rel=0.01)
+    longer = [text for text in result.rounds if text.endswith("times the time")]
+    assert factor == pytest.approx(1.15 ** len(longer), rel=0.01)
     place = np.asarray(result.best.motion.position)[-1, 1, :2]
     assert np.linalg.norm(place - DRAG["goals"][0]["position"][:2]) < 2e-3
     begins = result.carried.figures["scene_starts"]

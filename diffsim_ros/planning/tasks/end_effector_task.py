@@ -27,7 +27,16 @@ from ...robots.trajectory import JointTrajectory
 from ...rotation import quat_exp, quat_from_matrix, quat_log, quat_matrix
 from ...scene.model import SceneModel, load_scene
 from ...scene.placing import pose_mapping
-from ..arm_motion import LESS, RATES, Carried, clearance, derated, sent
+from ..arm_motion import (
+    LESS,
+    RATES,
+    Carried,
+    clearance,
+    derated,
+    executed_motion,
+    sent,
+    turn_difference,
+)
 from ..config import PlanConfig
 from ..stretch import stretched
 from .parts import read_pose, read_tracking
@@ -109,6 +118,32 @@ class EndEffectorTask:
         clear = clearance(config.scene, self.arm, [])
         trajectory, begins = end_effector_motion(task, config.scene, values, clear)
         return sent(self.arm, self.tracking, trajectory, clear, {"scene_starts": begins})
+
+    def deviation(
+        self, config: PlanConfig, controls: Mapping[str, float], carried: Carried
+    ) -> dict[str, float]:
+        """See Task.deviation: of the kinematic body's keys."""
+        arm, keys = self.arm, config.scene.description["bodies"][self.body]["keys"]
+        times = keys["interval"] * np.arange(len(keys["positions"]))
+        times = times + carried.figures["scene_starts"]
+        motion, late = executed_motion(carried, arm.robot.joint_names, self.tracking)
+        wanted, done = (
+            link_pose(arm.robot, joints.at(at)[0], arm.tool, arm.base) @ self.in_tool
+            for joints, at in ((carried.motion, times), (motion, times + late))
+        )
+        values = config.map.engine(config.map.scaled(controls), config.scene.engine.values)
+        index = config.scene.engine.index
+        names = [[f"{self.body}.rotation[{k}].{axis}" for axis in AXES] for k in range(len(times))]
+        turns = np.array([[values[index(name)] for name in row] for row in names])
+        turned = done[:, :3, :3] @ np.swapaxes(wanted[:, :3, :3], 1, 2)
+        moved = {"position": done[:, :3, 3] - wanted[:, :3, 3],
+                 "rotation": turn_difference(turns, turned)}  # fmt: skip
+        return {
+            f"{self.body}.{stem}[{k}].{axis}": float(rows[k, a])
+            for stem, rows in moved.items()
+            for k in range(len(times))
+            for a, axis in enumerate(AXES)
+        }
 
     def tightened(
         self, config: PlanConfig, bound: InputError, controls: Mapping[str, float], load: Callable

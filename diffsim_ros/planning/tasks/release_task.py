@@ -15,9 +15,10 @@ from ...robots.arm import Arm
 from ...robots.controller import Settings
 from ...robots.robot import Capsule, Robot
 from ...robots.time_scaling import through_state
+from ...rotation import quat_exp, quat_matrix
 from ...scene.model import SceneModel
 from ...scene.placing import pose_mapping
-from ..arm_motion import Carried, clearance, derated, sent
+from ..arm_motion import Carried, clearance, derated, executed_motion, sent, turn_difference
 from ..config import PlanConfig
 from ..controls import control
 from ..release import DELAY, SHIFT, Release, rate_name, value_name
@@ -113,6 +114,20 @@ class ReleaseTask:
         }
         clear = clearance(config.scene, self.arm, self.held(config.scene))
         return sent(self.arm, self.tracking, trajectory, clear, figures)
+
+    def deviation(
+        self, config: PlanConfig, controls: Mapping[str, float], carried: Carried
+    ) -> dict[str, float]:
+        """See Task.deviation: of the body's start, where the joints are at the release."""
+        named, release = config.map.named(config.map.scaled(controls)), self.release
+        motion, late = executed_motion(carried, self.arm.robot.joint_names, self.tracking)
+        q, qd, _ = motion.at(carried.figures["release"] + late)
+        wanted = release.values([named[name] for name in release.names])
+        done = release.values([*q, *qd, 0.0, 0.0, 0.0, 0.0])
+        turned = quat_matrix(quat_exp(done[3:6])) @ quat_matrix(quat_exp(wanted[3:6])).T
+        difference = done - wanted
+        difference[3:6] = turn_difference(wanted[3:6], turned)
+        return dict(zip(release.scene_parameters, difference.tolist(), strict=True))
 
     def tightened(
         self, config: PlanConfig, bound: InputError, controls: Mapping[str, float], load: Callable
