@@ -42,6 +42,7 @@ REACH = 0.1  # of the smallest body's size: most that a step moves anything
 FAR = 1e3  # of that size: nothing goes so far on its way to rest
 MOST_KICKS = 3  # off unstable poses
 CLOSED = 1e-12  # of that size, or the farthest coordinate: gap of a closed joint
+BALLAST = 1.0  # of a rotation's largest inertia
 TRIALS = 12  # lengths of a step that are tried
 
 
@@ -282,6 +283,7 @@ class _Search:
     def step(self, mu: float) -> float:
         """One step; the mu of the next one."""
         K, M, _ = self.parts()
+        M = M + self.ballast(M)
         symmetric = (K + K.T) / 2
         least = LEAST_SHIFT * stiffest(K, M)
         mu = max(mu, least)
@@ -309,6 +311,16 @@ class _Search:
         if share < 1:
             return mu
         return mu * (0.1 if long <= 1 else 0.5)
+
+    def ballast(self, M: Any) -> Any:
+        """What M lacks to be as heavy about all axes of a rotation, nearly: off its rest a slender
+        body's turns about its axis and across make K's symmetric part negative, and a light axis
+        would ask for a large mu."""
+        heavy, mass = np.zeros(len(self.keep)), np.zeros(len(self.keep))
+        mass[self.keep] = M.diagonal()
+        turns = self.rest.turns
+        heavy[turns] = BALLAST * mass[turns].max(axis=1, keepdims=True, initial=0.0)
+        return sparse.diags(heavy[self.keep])
 
     def solved(self, factor: SaddleFactor) -> Array:
         """The step (ndof,) that brings forces and gaps to zero, as far as they are linear."""

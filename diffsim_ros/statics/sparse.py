@@ -22,7 +22,7 @@ LOST = 1e-11  # share of the terms of a sum below which the sum is rounding
 ROUNDING = 1e-13  # of the largest K_ii/M_ii, below which an eigenvalue is rounding
 LEAST_SHIFT = 1e-13  # of the largest K_ii/M_ii, so that matrices with free directions factor
 UNHELD = 1e-7  # share of a push along a free direction above which it is one
-WEIGHT = 10.0  # of what is held, over the largest K_ii/M_ii, where signs of pivots are counted
+WEIGHT = 1e3  # of what is held, over the largest K_ii/M_ii, where signs of pivots are counted
 PIVOT_SHIFT = 1e-9  # the same where signs of pivots are counted
 
 
@@ -101,9 +101,10 @@ def lowest(K: Any, M: Any, count: int, G: Any = None) -> tuple[Array, Array]:
     shift below all eigenvalues; the same start vector every time.
     """
     G = sparse.csc_matrix((0, K.shape[0])) if G is None else G
-    size = K.shape[0]
-    count = min(count, size - G.shape[0])
-    if size <= DENSE or count > size // 2:
+    size, free = K.shape[0], K.shape[0] - G.shape[0]
+    count = min(count, free)
+    basis = min(free, max(2 * count + 1, 40))
+    if size <= DENSE or 2 * basis > free:
         dense = [matrix.toarray() for matrix in (K, M)]
         if not G.shape[0]:
             return linalg.eigh(*dense, subset_by_index=(0, count - 1))
@@ -123,7 +124,7 @@ def lowest(K: Any, M: Any, count: int, G: Any = None) -> tuple[Array, Array]:
     begin = inverse.matvec(M @ np.random.default_rng(0).standard_normal(size))
     values, vectors = eigsh(
         K, k=count, M=M, sigma=-shift, which="LM", OPinv=inverse, v0=begin, tol=1e-13,
-        ncv=min(size, max(2 * count + 1, 40)),
+        ncv=basis,
     )  # fmt: skip
     order = np.argsort(values)
     values, vectors = values[order], vectors[:, order]

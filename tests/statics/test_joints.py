@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+from scipy import linalg, sparse
 from scipy.optimize import brentq
 
 from diffsim_ros import _engine
 from diffsim_ros.errors import InputError, NotConverged
 from diffsim_ros.statics import equilibrium, modes
+from diffsim_ros.statics.sparse import SaddleFactor, lowest
 from tests.native.loops import GRAVITY, LENGTHS, MASSES, four_bar, four_bar_start, inertia, ring
 from tests.native.reduced import add_link, join
 
@@ -291,3 +293,44 @@ def test_what_statics_cannot_do_is_refused_by_name():
         open_start[s.index(f"{body}.rotation.z")] += turn
     with pytest.raises(InputError, match=r"'B'.*cannot be closed"):
         equilibrium(s, open_start)
+
+
+def test_lowest_modes_of_what_is_held_by_either_way():
+    """Lanczos' method on a chain of masses whose ends and middle are held, one twice as far as
+    another, against the dense problem along what is left; and as signs of pivots are counted."""
+    n = 300
+    K = sparse.diags([-np.ones(n - 1), 2.0 * np.ones(n), -np.ones(n - 1)], [-1, 0, 1], format="csc")
+    M = sparse.diags(1.0 + 0.3 * np.sin(np.arange(n)), format="csc")
+    G = sparse.lil_matrix((3, n))
+    G[0, 0], G[1, 100], G[1, 200], G[2, n - 1] = 1.0, -2.0, 1.0, 1.0
+    G = G.tocsc()
+    values, vectors = lowest(K, M, 6, G)
+    along = linalg.null_space(G.toarray())
+    exact = linalg.eigh(along.T @ K @ along, along.T @ M @ along, eigvals_only=True)[:6]
+    assert values == pytest.approx(exact, rel=1e-9)
+    assert np.abs(G @ vectors).max() < 1e-12
+    middle = (exact[2] + exact[3]) / 2
+    assert not SaddleFactor(K, M, G, -middle).positive
+    assert SaddleFactor(K, M, G, -0.9 * exact[0]).positive
+    a, b = np.random.default_rng(0).normal(size=n), np.array([0.1, -0.2, 0.3])
+    x, multipliers = SaddleFactor(K, M, G, 0.1).solve(a, b)
+    assert (K + 0.1 * M) @ x - G.T @ multipliers == pytest.approx(a, abs=1e-10)
+    assert -G @ x == pytest.approx(b, abs=1e-12)
+
+
+def test_a_long_chain_on_balls_rests_in_few_steps():
+    """Slender links, light about themselves, off their rest; one by coordinates, one by rows."""
+    found = []
+    for how in ("reduced", "constrained"):
+        s = _engine.Scene()
+        s.set_gravity([0, 0, -GRAVITY])
+        for i in range(24):
+            rod(s, f"r{i}", [0.01 * i, 0, -0.1 * i], [0.01 * i + 0.01, 0, -0.1 * i - 0.1], 0.1)
+            s.add_joint(f"j{i}", kind="ball", body_a=f"r{i - 1}" if i else "", body_b=f"r{i}",
+                        position=[0.01 * i, 0, -0.1 * i], **{how: True})  # fmt: skip
+        found.append(equilibrium(s, most_steps=100))
+    depth = np.hypot(0.01, 0.1) * (np.arange(24) + 0.5)
+    for rest in found:
+        assert rest.position[:, 2] == pytest.approx(-depth, abs=1e-9)
+        assert np.abs(rest.position[:, :2]).max() < 1e-9
+    assert found[0].steps < 20
