@@ -176,6 +176,7 @@ VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv, const MatrixX
         for (int k = 0; k < 3; ++k) {
           by.pull_x(k, gy.col(frame), to.x[k]);
           by.pull_v(k, gy.col(frame), to.v[k]);
+          by.pull_f(k, gy.col(frame), to.f[k]);
         }
         by.pull_p(gy.col(frame), explicit_part);
       }

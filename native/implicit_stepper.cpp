@@ -167,6 +167,7 @@ void ImplicitStepper::differentiate(const Window& window, const VectorXd& p, Act
     scene_->drive_history(step.past_B[k - 1]);
   }
   if (articulation) {
+    add_past_forces(window, residual_);
     step.articulation.evaluate(*articulation, scene_->nodes(), p, window.now());
     step.places = step.articulation.place_twists(p, window.now(), active.all());
     reduce(fresh, step, columns);

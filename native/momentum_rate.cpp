@@ -13,6 +13,12 @@ Window without_momentum(Window window) {
 
 }  // namespace
 
+void add_past_forces(const Window& window, VectorXd& r) {
+  for (int k = 1; window.scheme.lags() && k <= window.depth(); ++k) {
+    if (window.scheme.lag[k] != 0) r -= window.scheme.lag[k] * window.at[k]->force;
+  }
+}
+
 VectorXd force(const Scene& scene, const Window& window, const VectorXd& p) {
   VectorXd with = VectorXd::Zero(scene.ndof()), without = with;
   Assembly to;
@@ -24,9 +30,7 @@ VectorXd force(const Scene& scene, const Window& window, const VectorXd& p) {
     e->add(without_momentum(window), p, to);
   }
   VectorXd F = with - without;
-  for (int k = 1; k <= window.depth(); ++k) {
-    if (window.scheme.lag[k] != 0) F -= window.scheme.lag[k] * window.at[k]->force;
-  }
+  add_past_forces(window, F);
   to.r = &F;
   scene.release(to);
   return F;

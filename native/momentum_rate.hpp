@@ -8,6 +8,9 @@
 
 namespace diffsim {
 
+/// Adds - sum_{k>=1} lag_k F_{n-k} to r (ndof).
+void add_past_forces(const Window& window, VectorXd& r);
+
 /// F_n (ndof) where window.now() solves the step; 0 for driven nodes.
 VectorXd force(const Scene& scene, const Window& window, const VectorXd& p);
 

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "momentum_rate.hpp"
+
 namespace diffsim {
 namespace {
 
@@ -181,9 +183,7 @@ double Newton::evaluate(const Window& window, const VectorXd& p, Blocks blocks) 
     r_ += part_;
   }
   if (sum > reference_) reference_ = sum;
-  for (int k = 1; window.scheme.lags() && k <= window.depth(); ++k) {
-    if (window.scheme.lag[k] != 0) r_ -= window.scheme.lag[k] * window.at[k]->force;
-  }
+  add_past_forces(window, r_);
   out.r = &r_;
   if (scene_->articulation()) {
     map_.evaluate(*scene_->articulation(), scene_->nodes(), p, window.now());

@@ -9,6 +9,12 @@
 namespace diffsim {
 namespace {
 
+// Steps by BDF before generalized-alpha looks back on forces of joints that hold exactly: what the
+// first one, of order 1, leaves in them is gone after that [Brenan, Campbell, Petzold 1996, 3.2].
+constexpr int kFirstSteps = 5;
+constexpr double kRamp = 10;          // steps in which the spectral radius then grows from 0
+constexpr double kMostRadius = 0.95;  // errors in the forces of such joints fall by it a step
+
 constexpr std::uint64_t kHashSeed = 1469598103934665603ull, kHashPrime = 1099511628211ull;
 
 }  // namespace
@@ -91,13 +97,10 @@ Rollout::Rollout(const Scene& scene, const VectorXd& p, int steps, const Options
     refuse("options: spectral_radius", "is for scenes without hybrid friction",
            *options.spectral_radius, "take BDF, or friction linear or tanh");
   }
-  if (options.spectral_radius && scene.articulation()) {
-    refuse("options: spectral_radius", "is for scenes without joints in reduced coordinates",
-           *options.spectral_radius, "take BDF");
-  }
-  if (options.spectral_radius && scene.closure()) {
-    refuse("options: spectral_radius", "is for scenes without constrained joints",
-           *options.spectral_radius, "take BDF");
+  if (options.spectral_radius && holds_exactly() && *options.spectral_radius > kMostRadius) {
+    refuse("options: spectral_radius",
+           "must be at most 0.95 where joints hold exactly, whose forces would ring for ever",
+           *options.spectral_radius, "take 0.8");
   }
   if (steps < 0) refuse("rollout: steps", "must be >= 0", steps);
   if (threads < 1) refuse("rollout: threads", "must be >= 1", threads);
@@ -127,7 +130,7 @@ Rollout::Rollout(const Scene& scene, const VectorXd& p, int steps, const Options
   }
   const std::unique_ptr<Stepper> owned = make_stepper();
   Stepper& stepper = *owned;
-  if (options.spectral_radius) {
+  if (options.spectral_radius && !holds_exactly()) {
     auto forces = std::make_unique<StepDerivatives>();
     const bool derivatives = mode != GradientMode::none;
     if (static_cast<ImplicitStepper&>(stepper).start_force(
@@ -242,10 +245,16 @@ TimeScheme Rollout::scheme(double h, bool halved) const {
   TimeScheme plain = TimeScheme::bdf(order, h);
   if (!options_.spectral_radius) return plain;
   plain.keeps_force = true;
+  if (holds_exactly() && depth_ < kFirstSteps) return plain;
   const std::size_t last = records_.size() - 1;
   const bool restarts = order == 1 && (last > 0 || halved);
   if (restarts || records_[last].state->force.size() == 0) return plain;
   const bool two = order == 2 && records_[last - 1].state->force.size() > 0;
+  if (holds_exactly()) {
+    // What holds joints errs with the scheme: that is changed little by little.
+    const double share = std::min(1., (depth_ - kFirstSteps + 1) / kRamp);
+    return TimeScheme::generalized_alpha(share * *options_.spectral_radius, order, h);
+  }
   return TimeScheme::generalized_alpha(two ? *options_.spectral_radius : 1, order, h);
 }
 

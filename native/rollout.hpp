@@ -130,6 +130,8 @@ class Rollout {
           const MatrixXd* directions, const RequestedOutputs& outputs, const Snapshot* from);
   void check_directions() const;
   void check_velocity_stepper() const;
+  /// Whether some joint does: what holds it at the start is not known.
+  bool holds_exactly() const { return scene_->articulation() || scene_->closure(); }
   std::unique_ptr<Stepper> make_stepper();
   void check_from(const Snapshot& from) const;
   bool advance_step(int step, int depth, double t, double h, Stepper& stepper);

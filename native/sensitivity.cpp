@@ -159,6 +159,7 @@ MatrixXd Rollout::output_sensitivity() const {
   for (int k = 0; k < 3; ++k) {
     f.by->push_x(k, f.x[k], dy);
     f.by->push_v(k, f.v[k], dy);
+    f.by->push_f(k, f.f[k], dy);
   }
   if (directions_) {
     f.by->push_p(*directions_, dy);

@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
             write_json(stage / "metrics.json", figures(found))
             np.savez(
                 stage / "modes.npz", frequency=found.frequency, shape=found.shape,
-                position=found.at.position, orientation=found.at.orientation,
+                position=found.position, orientation=found.orientation,
             )  # fmt: skip
             shapes = picture(model, found)
             write_bytes(stage / "modes.png", shapes)
@@ -106,7 +106,7 @@ def document(model: Any, found: Any, at: str, by: np.ndarray, message: str) -> d
 def moving(model: Any, found: Any, i: int) -> str:
     """The body with most of a mode's kinetic energy."""
     phi = found.vectors[:, i]
-    energy = phi * (found.forces.M @ phi)
+    energy = phi * (found.forces.mass @ phi)
     first = found.scene.first
     shares = {}
     for name in model.engine.body_names:
@@ -126,7 +126,7 @@ def figures(found: Any) -> dict:
 
 def drawn(found: Any) -> list[tuple[int, str, np.ndarray]]:
     """Modes that are shown, vibrations before rigid ones: number, name, motion (ndof,)."""
-    place = found.at.position
+    place = found.position
     swing = SWING * max(float(np.linalg.norm(np.ptp(place, axis=0))), 2 * found.scene.size)
     shown = []
     for i in (found.vibrations or list(range(found.count)))[:DRAWN]:
@@ -139,8 +139,7 @@ def drawn(found: Any) -> list[tuple[int, str, np.ndarray]]:
 
 def poses(found: Any, step: np.ndarray, shares: Any) -> tuple[np.ndarray, np.ndarray]:
     """(position (F, nodes, 3), orientation (F, nodes, 4)) at shares (F,) of a motion."""
-    there = [found.scene.moved(found.at, share * step) for share in shares]
-    return np.stack([at.position for at in there]), np.stack([at.orientation for at in there])
+    return found.scene.shown(*(found.scene.moved(found.at, share * step) for share in shares))
 
 
 def picture(model: Any, found: Any) -> bytes:

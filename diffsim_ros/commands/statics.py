@@ -85,10 +85,7 @@ def still_of(rest: Any) -> Any:
     """Still of the start and the equilibrium."""
     from diffsim_ros.viz.still import Still
 
-    start, at = rest.scene.start, rest.at
-    return Still(
-        np.stack([start.position, at.position]), np.stack([start.orientation, at.orientation])
-    )
+    return Still(*rest.scene.shown(rest.scene.start, rest.at))
 
 
 def bodies(model: Any, rest: Any) -> dict[str, dict]:
@@ -160,7 +157,7 @@ def figures(rest: Any) -> dict:
         "steps": rest.steps,
         "residual": rest.residual,
         "free_directions": int(rest.inverse.N.shape[1]),
-        "moved_most": float(np.abs(rest.position - rest.scene.start.position).max()),
+        "moved_most": float(np.abs(np.diff(still_of(rest).position, axis=0)).max()),
     }
 
 

@@ -56,7 +56,8 @@ WORLD: Section = {
     ),
     "spectral_radius": Field(
         "number",
-        "of generalized_alpha at infinite frequency, 0 ... 1: how little it damps; default 0.8",
+        "of generalized_alpha at infinite frequency, 0 ... 1, with joints that hold exactly "
+        "0 ... 0.95: how little it damps; default 0.8",
         "1",
         minimum=0,
     ),

@@ -6,6 +6,9 @@ downhill and end as Newton's method.  mu is raised where mu M + K has a negative
 search is not drawn to saddles; a pose that is one all the same (an upright column that buckles) is
 left along the direction in which it is unstable.
 
+Constrained joints are rows g(x) = 0 beside r = 0: every step solves for their multipliers too and
+keeps G dx = -g, and what is left of g after it is closed.
+
 Derivatives are those of the implicit function, dx/dp = -K^-1 dr/dp.  Friction depends on velocities
 and vanishes at rest: where friction alone would hold a body, it slides; along a level table it is
 free, and its place there is where the search left it.  Then K has free directions, dx/dp is the one
@@ -14,7 +17,7 @@ that does not move along them (in the metric of M), and parameters that push alo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NoReturn
@@ -27,8 +30,8 @@ from diffsim_ros.statics.at_rest import Forces, Placement, SceneAtRest
 from diffsim_ros.statics.sparse import (
     LEAST_SHIFT,
     PIVOT_SHIFT,
-    Factor,
     FreeInverse,
+    SaddleFactor,
     asymmetry,
     lowest,
     stiffest,
@@ -38,6 +41,8 @@ Array = np.ndarray
 REACH = 0.1  # of the smallest body's size: most that a step moves anything
 FAR = 1e3  # of that size: nothing goes so far on its way to rest
 MOST_KICKS = 3  # off unstable poses
+CLOSED = 1e-12  # of that size, or the farthest coordinate: gap of a closed joint
+BALLAST = 1.0  # of a rotation's largest inertia
 TRIALS = 12  # lengths of a step that are tried
 
 
@@ -63,27 +68,28 @@ class Equilibrium:
     @property
     def position(self) -> Array:
         """(nodes, 3) [m], world; `_engine.Scene.nodes_of` gives a body's rows."""
-        return self.at.position
+        return self.at.position[: self.scene.bodies]
 
     @property
     def orientation(self) -> Array:
         """(nodes, 4), (x, y, z, w), world."""
-        return self.at.orientation
+        return self.at.orientation[: self.scene.bodies]
 
     @cached_property
     def inverse(self) -> FreeInverse:
         """Of K over the free degrees of freedom."""
         keep = self.scene.free
-        return FreeInverse(*(matrix[keep][:, keep] for matrix in (self.forces.K, self.forces.M)))
+        K, M = (matrix[keep][:, keep] for matrix in (self.forces.K, self.forces.M))
+        return FreeInverse(K, M, self.scene.held[keep])
 
     @cached_property
     def push(self) -> Any:
         """(free, parameters), sparse: minus the forces on free nodes by each parameter."""
-        keep, moving = self.scene.free, self.scene.prescribing
+        keep, driven, moving = self.scene.free, self.scene.driven, self.scene.prescribing
         found = self.forces.dr_dp[keep]
         if not moving:
             return found.tocsc()
-        carried = self.forces.K[keep][:, ~keep] @ self.scene.start_derivative(moving)[~keep]
+        carried = self.forces.K[keep][:, driven] @ self.scene.start_derivative(moving)[driven]
         spread = sparse.coo_matrix(
             (np.ones(len(moving)), (np.arange(len(moving)), moving)),
             shape=(len(moving), found.shape[1]),
@@ -96,7 +102,8 @@ class Equilibrium:
         return [self.scene.names[i] for i in np.flatnonzero(self.inverse.unheld(self.push))]
 
     def derivatives(self, names: Sequence[str] | None = None) -> Array:
-        """d(c, psi)/dp (ndof, n) of the pose by parameters [all], rotations as world vectors.
+        """d(c, psi)/dp (ndof, n) of the pose by parameters [all], rotations as world vectors; of
+        joint coordinates and multipliers in their rows.
 
         Zero for what does not act at rest: starts of free bodies, dampers, friction.
         Raises InputError for a parameter that is `undefined`.
@@ -106,33 +113,67 @@ class Equilibrium:
         keep = self.scene.free
         found = np.zeros((len(keep), len(wanted)))
         found[keep] = -self.inverse.solve(self.push[:, wanted].toarray())
-        found[~keep] = self._driven(wanted)
+        found[self.scene.driven] = self._driven(wanted)
+        found = self.forces.follow @ found
+        if self.forces.places is not None:
+            found += self.forces.places[:, wanted].toarray()
         return found
 
     def _driven(self, wanted: Sequence[int]) -> Array:
         """(driven dofs, n): how parameters move the kinematic bodies."""
         moving = [c for c in wanted if c in set(self.scene.prescribing)]
-        keep = self.scene.free
-        found = np.zeros((int((~keep).sum()), len(wanted)))
+        driven = self.scene.driven
+        found = np.zeros((int(driven.sum()), len(wanted)))
         if moving:
             where = [wanted.index(c) for c in moving]
-            found[:, where] = self.scene.start_derivative(moving)[~keep]
+            found[:, where] = self.scene.start_derivative(moving)[driven]
         return found
 
-    def gradient(self, dx: Array, names: Sequence[str] | None = None) -> Array:
-        """dO/dp (n,) through the pose from dO/d(c, psi) (ndof,), by one solution with K^T."""
+    def outputs(self, outputs: Sequence[str]) -> dict[str, Array]:
+        """Forces, stresses, energies at rest by name, as of a rollout: `_engine.Scene.outputs`.
+
+        JOINT.force and JOINT.torque of joints that hold exactly are what they bear here.
+        """
+        found = self.scene.outputs(self.at, outputs)
+        return found.split(found.y)
+
+    def output_derivatives(
+        self, outputs: Sequence[str], names: Sequence[str] | None = None
+    ) -> dict[str, Array]:
+        """dy/dp (*shape, n) of outputs by parameters [all], through the pose and beside it."""
+        found, wanted = self.scene.outputs(self.at, outputs), self.scene.columns(names)
+        by = found.by_x @ self.derivatives(names) + found.by_p[:, wanted].toarray()
+        return found.split(by)
+
+    def gradient(
+        self,
+        dx: Array | None = None,
+        names: Sequence[str] | None = None,
+        *,
+        outputs: Mapping[str, Array] | None = None,
+    ) -> Array:
+        """dO/dp (n,) from dO/d(c, psi) (ndof,) and dO/dy by output, by one solution with K^T."""
         wanted = self.scene.columns(names)
         self.refuse(wanted)
-        return self.pull_back(dx)[wanted]
+        by = np.zeros(len(self.scene.free)) if dx is None else np.array(dx, float)
+        if not outputs:
+            return self.pull_back(by)[wanted]
+        found = self.scene.outputs(self.at, list(outputs))
+        weight = np.zeros(len(found.y))
+        for name, (rows, shape) in found.place.items():
+            weight[rows] = np.broadcast_to(np.asarray(outputs[name], float), shape).ravel()
+        return (self.pull_back(by + found.by_x.T @ weight) + found.by_p.T @ weight)[wanted]
 
     def pull_back(self, dx: Array) -> Array:
         """`gradient` by all parameters (parameters,); of `undefined` ones the part that is held."""
-        keep = self.scene.free
-        multiplier = self.inverse.solve(dx[keep, None], transposed=True)[:, 0]
+        by = self.forces.follow.T @ dx
+        multiplier = self.inverse.solve(by[self.scene.free, None], transposed=True)[:, 0]
         found = -(self.push.T @ multiplier)
-        moving = self.scene.prescribing
+        driven, moving = self.scene.driven, self.scene.prescribing
         if moving:
-            found[moving] += dx[~keep] @ self.scene.start_derivative(moving)[~keep]
+            found[moving] += by[driven] @ self.scene.start_derivative(moving)[driven]
+        if self.forces.places is not None:
+            found += self.forces.places.T @ dx
         return found
 
     def refuse(self, wanted: Sequence[int]) -> None:
@@ -187,24 +228,44 @@ class _Search:
         self.rest, self.tolerance, self.most, self.cancel = rest, tolerance, most, cancel
         self.at, self.steps = rest.start, 0
         self.forces = rest.evaluate(self.at)
-        self.keep = rest.free
+        self.keep = rest.moves
         self.reach = REACH * rest.size
+        self.closed = CLOSED * max(rest.size, float(np.max(np.abs(rest.start.position))))
 
     def parts(self) -> tuple[Any, Any, Array]:
-        """(K, M, r) of the free degrees of freedom."""
+        """(K, M, r) of the free degrees of freedom, without multipliers."""
         f, keep = self.forces, self.keep
         return f.K[keep][:, keep], f.M[keep][:, keep], f.r[keep]
 
     @property
+    def G(self) -> Any:
+        """(multipliers, free): slopes of what constrained joints hold."""
+        return -self.forces.K[self.rest.held][:, self.keep]
+
+    @property
     def at_rest(self) -> bool:
-        """Whether the forces are small, or what rounding of the positions makes them."""
+        """Whether joints are closed and the forces small, or what rounding of the positions makes
+        them."""
         place = np.zeros(len(self.keep))
-        place[self.rest.first[:-1, None] + np.arange(3)] = np.abs(self.at.position)
-        turns = self.rest.first[self.rest.frames, None] + 3 + np.arange(3)
-        place[turns] = 1.0
+        far = np.abs(self.at.position[: self.rest.bodies])
+        place[self.rest.first[:-1, None] + np.arange(3)] = far
+        place[self.rest.turns] = 1.0
+        joints = self.keep.copy()
+        joints[: self.rest.scene.body_ndof] = False
+        place[joints] = np.maximum(far.max(initial=0.0) * self.rest.scale[joints], 1.0)
+        place[self.rest.held] = np.abs(self.multipliers)
         rounding = 2 * np.finfo(float).eps * self.rest.norm(abs(self.forces.K) @ place)
         least = max(self.tolerance * self.forces.reference, rounding)
-        return self.rest.norm(self.forces.r) <= least
+        return self.rest.norm(self.forces.r) <= least and self.is_closed(self.forces)
+
+    @property
+    def multipliers(self) -> Array:
+        """Of constrained joints [N, N m]: the last coordinates."""
+        return self.at.coordinates[len(self.at.coordinates) - int(self.rest.held.sum()) :]
+
+    def is_closed(self, forces: Forces) -> bool:
+        """Whether constrained joints are, to rounding."""
+        return self.rest.gap(forces.r) <= self.closed
 
     def run(self) -> None:
         """Go on until the forces vanish; NotConverged where they do not."""
@@ -221,26 +282,29 @@ class _Search:
 
     def step(self, mu: float) -> float:
         """One step; the mu of the next one."""
-        K, M, r = self.parts()
+        K, M, _ = self.parts()
+        M = M + self.ballast(M)
         symmetric = (K + K.T) / 2
         least = LEAST_SHIFT * stiffest(K, M)
         mu = max(mu, least)
         while True:
-            factor = Factor(symmetric + mu * M)
-            if factor.usable and not factor.negative:
+            factor = SaddleFactor(symmetric, M, self.G, mu)
+            if factor.positive and factor.usable:
                 break
             if mu > 1e6 * stiffest(K, M):
                 self.fail()
             mu = max(8 * mu, 1e-6 * stiffest(K, M))
-        step = np.zeros(len(self.keep))
-        step[self.keep] = -factor.solve(r)
         if asymmetry(K) > 1e-6:  # follower forces: Newton's own direction
-            step[self.keep] = -Factor(K + mu * M).solve(r)
+            own = SaddleFactor(K, M, self.G, mu)
+            step = self.solved(own if own.usable else factor)
+        else:
+            step = self.solved(factor)
         long = self.rest.reach(step) / self.reach
         if long > 1:
-            step /= long
-        share = self.advance(step)
-        if np.max(np.abs(self.at.position - self.rest.start.position)) > FAR * self.rest.size:
+            step[self.keep] /= long
+        share = self.advance(step, factor)
+        moved = np.max(np.abs(self.at.position - self.rest.start.position))
+        if moved > FAR * self.rest.size:
             self.fail()
         if share < 0.2:
             return 10 * mu
@@ -248,46 +312,83 @@ class _Search:
             return mu
         return mu * (0.1 if long <= 1 else 0.5)
 
-    def advance(self, step: Array) -> float:
-        """Go along `step` to where the forces have lost most of their work; the share gone."""
-        keep, scale = self.keep, self.rest.scale
+    def ballast(self, M: Any) -> Any:
+        """What M lacks to be as heavy about all axes of a rotation, nearly: off its rest a slender
+        body's turns about its axis and across make K's symmetric part negative, and a light axis
+        would ask for a large mu."""
+        heavy, mass = np.zeros(len(self.keep)), np.zeros(len(self.keep))
+        mass[self.keep] = M.diagonal()
+        turns = self.rest.turns
+        heavy[turns] = BALLAST * mass[turns].max(axis=1, keepdims=True, initial=0.0)
+        return sparse.diags(heavy[self.keep])
+
+    def solved(self, factor: SaddleFactor) -> Array:
+        """The step (ndof,) that brings forces and gaps to zero, as far as they are linear."""
+        held, step = self.rest.held, np.zeros(len(self.keep))
+        step[self.keep], step[held] = factor.solve(-self.forces.r[self.keep], -self.forces.r[held])
+        return step
+
+    def reached(self, step: Array, factor: SaddleFactor) -> tuple[Placement, Forces]:
+        """Where `step` leads to, joints closed as well as they can be, and the forces there."""
+        at = self.rest.moved(self.at, step)
+        forces = self.rest.evaluate(at, derivatives=False)
+        before = np.inf
+        while not self.is_closed(forces) and self.rest.gap(forces.r) < 0.5 * before:
+            before = self.rest.gap(forces.r)
+            back = np.zeros(len(step))
+            back[self.keep] = factor.close(-forces.r[self.rest.held])
+            at = self.rest.moved(at, back)
+            forces = self.rest.evaluate(at, derivatives=False)
+        return at, forces
+
+    def advance(self, step: Array, factor: SaddleFactor) -> float:
+        """Go along `step` to where the forces have lost most of their work; the share gone.
+
+        Multipliers become those of the step at once.
+        """
+        keep, held = self.keep, self.rest.held
+        if held.any():
+            self.at = self.rest.moved(self.at, np.where(held, step, 0.0))
+            self.forces = self.rest.evaluate(self.at, derivatives=False)
+            step = np.where(held, 0.0, step)
         start, work = self.rest.norm(self.forces.r), -float(self.forces.r[keep] @ step[keep])
         share, far = 1.0, 0.0
-        best: tuple[float, float] | None = None
+        best: tuple[Placement, float, float] | None = None
         for _ in range(TRIALS):
-            trial = self.rest.moved(self.at, share * step)
-            forces = self.rest.evaluate(trial, derivatives=False)
-            r = forces.r[keep]
-            left = -float(r @ step[keep]) / work if work > 0 else 0.0
-            norm = float(np.linalg.norm(r * scale[keep]))
+            trial, forces = self.reached(share * step, factor)
+            left = -float(forces.r[keep] @ step[keep]) / work if work > 0 else 0.0
+            norm = self.rest.norm(forces.r)
+            if not self.is_closed(forces):
+                norm = np.nan
             if np.isfinite(norm) and (norm <= 0.5 * start or -0.5 <= left <= 1.5):
-                best = share, norm
+                best = trial, share, norm
                 break
-            if np.isfinite(norm) and (best is None or norm < best[1]):
-                best = share, norm
+            if np.isfinite(norm) and (best is None or norm < best[2]):
+                best = trial, share, norm
             far = 1 / (1 - left) if np.isfinite(left) and left < 0 else 0.3
             share *= min(max(far, 0.1), 0.7)
         if best is None:
             self.fail()
-        self.at = self.rest.moved(self.at, best[0] * step)
+        self.at = best[0]
         self.forces = self.rest.evaluate(self.at)
-        return best[0]
+        return best[1]
 
     def polish(self) -> None:
         """Newton's steps until the forces fall no further."""
         if not self.keep.any():
             return
         for _ in range(5):
-            K, M, r = self.parts()
-            factor = Factor(K + LEAST_SHIFT * stiffest(K, M) * M)
+            K, M, _ = self.parts()
+            factor = SaddleFactor(K, M, self.G, LEAST_SHIFT * stiffest(K, M))
             if not factor.usable:
                 return
-            step = np.zeros(len(self.keep))
-            step[self.keep] = -factor.solve(r)
-            trial = self.rest.moved(self.at, step)
+            step = self.solved(factor)
+            if not np.all(np.isfinite(step)) or self.rest.reach(step) > self.reach:
+                return
+            trial, _ = self.reached(step, factor)
             forces = self.rest.evaluate(trial)
             fell = self.rest.norm(forces.r) < 0.5 * self.rest.norm(self.forces.r)
-            if not fell or self.rest.reach(step) > self.reach:
+            if not fell or not self.is_closed(forces):
                 return
             self.at, self.forces = trial, forces
 
@@ -297,10 +398,10 @@ class _Search:
             return None
         K, M, _ = self.parts()
         K = (K + K.T) / 2
-        if not Factor(K + PIVOT_SHIFT * stiffest(K, M) * M).negative:
+        if SaddleFactor(K, M, self.G, PIVOT_SHIFT * stiffest(K, M)).positive:
             return None
-        values, vectors = lowest(K, M, 1)
-        if values[0] >= -PIVOT_SHIFT * stiffest(K, M):
+        values, vectors = lowest(K, M, 1, self.G)
+        if not len(values) or values[0] >= -PIVOT_SHIFT * stiffest(K, M):
             return None
         way = np.zeros(len(self.keep))
         way[self.keep] = vectors[:, 0]
@@ -308,7 +409,9 @@ class _Search:
 
     def kick(self, way: Array) -> None:
         """Leave along `way`, a little."""
-        self.at = self.rest.moved(self.at, 0.1 * self.reach * way)
+        K, M, _ = self.parts()
+        factor = SaddleFactor((K + K.T) / 2, M, self.G, stiffest(K, M))
+        self.at, _ = self.reached(0.1 * self.reach * way, factor)
         self.forces = self.rest.evaluate(self.at)
 
     def fail(self) -> NoReturn:
@@ -320,7 +423,7 @@ class _Search:
         if self.cancel is not None and self.cancel.cancelled:
             why = f"stopped after {self.steps} steps"
         raise NotConverged(
-            f"{why}: body {self.rest.body_of(worst)!r} is pulled with {pull[worst]:.4g} N "
+            f"{why}: {self.rest.owner_of(worst)} is pulled with {pull[worst]:.4g} N "
             f"({self.rest.scene.dof_name(worst)}); what nothing but friction or damping holds has "
             "no equilibrium"
         )

@@ -26,7 +26,7 @@ import numpy as np
 from diffsim_ros.errors import InputError, NotConverged
 from diffsim_ros.statics.at_rest import Forces, Placement, SceneAtRest
 from diffsim_ros.statics.equilibrium import Equilibrium, equilibrium
-from diffsim_ros.statics.sparse import asymmetry, is_free, lowest
+from diffsim_ros.statics.sparse import asymmetry, holding, is_free, lowest
 
 Array = np.ndarray
 EQUAL = 1e-6  # eigenvalues that differ by less, relatively, are one
@@ -57,6 +57,16 @@ class Modes:
     kind: tuple[str, ...]
     clusters: tuple[tuple[int, ...], ...]
     count: int
+
+    @property
+    def position(self) -> Array:
+        """(nodes, 3) [m] of bodies at the pose, world."""
+        return self.scene.shown(self.at)[0][0]
+
+    @property
+    def orientation(self) -> Array:
+        """(nodes, 4), (x, y, z, w), world."""
+        return self.scene.shown(self.at)[1][0]
 
     @property
     def frequency(self) -> Array:
@@ -110,9 +120,9 @@ class Modes:
         phi, scene = self.vectors[:, i], self.scene
         omega = self.omega_squared[i]
         by_p, a = self._along(phi)
-        mass_x, mass_p = scene.momentum_derivatives(self.at, phi)
-        a -= omega * (mass_x.T @ phi)
-        found = by_p - omega * (mass_p.T @ phi)
+        mass_x, mass_p = scene.inertia_slopes(self.at, np.where(scene.held, 0.0, phi))
+        a -= omega * mass_x
+        found = by_p - omega * mass_p
         if self.rest is not None:
             return found + self.rest.pull_back(a)
         moving = self._starts
@@ -121,10 +131,10 @@ class Modes:
 
     @cached_property
     def _starts(self) -> list[int]:
-        """Parameters that the start pose depends on."""
+        """Parameters that the start pose depends on; coordinates of joints depend on places."""
         prescribing = set(self.scene.prescribing)
-        infos = self.scene.scene.parameters
-        return [i for i, info in enumerate(infos) if info.initial or i in prescribing]
+        infos, joints = self.scene.scene.parameters, self.scene.reduced or self.scene.held.any()
+        return [i for i, info in enumerate(infos) if joints or info.initial or i in prescribing]
 
     def _along(self, phi: Array) -> tuple[Array, Array]:
         """(phi^T dK/dp phi at fixed x (parameters,), its derivative by x (ndof,))."""
@@ -149,7 +159,7 @@ class Modes:
             )
         )
         # phi^T dK(xi) phi = xi . d/ds K^T phi + (K^T phi) . (phi x xi) for the rotations of frames
-        turns = scene.first[scene.frames, None] + 3 + np.arange(3)
+        turns = scene.turns
         twist = (self.forces.K.T @ phi)[turns]
         by_x[turns] += np.cross(twist, phi[turns])
         return by_p, by_x
@@ -166,7 +176,7 @@ def modes(
     """The `count` lowest modes of `scene` (_engine.Scene).
 
     at  "equilibrium", which is searched for, or "start": about the start pose as if its forces
-        were balanced there, with the symmetric part of K
+        were balanced there, with the symmetric part of K; not where joints are constrained
     Raises InputError (count, follower forces, what `equilibrium` refuses) and NotConverged.
     """
     if at not in ("equilibrium", "start"):
@@ -174,6 +184,9 @@ def modes(
     if at == "equilibrium":
         return modes_about(equilibrium(scene, values, cancel=cancel), count)
     bare = SceneAtRest(scene, values)
+    if bare.held.any():
+        accepted = "equilibrium where joints are constrained, whose forces are not known elsewhere"
+        raise InputError("modes", "at", at, accepted)
     return _modes(bare, bare.start, bare.evaluate(bare.start), None, count)
 
 
@@ -187,11 +200,12 @@ def _modes(
 ) -> Modes:
     if count < 1:
         raise InputError("modes", "count", count, "at least 1")
-    keep = bare.free
+    keep = bare.moves
     if not keep.any():
         accepted = "a scene in which something may move"
         raise InputError("modes", "scene", "kinematic bodies alone", accepted)
     K, M = (matrix[keep][:, keep] for matrix in (forces.K, forces.M))
+    G = -forces.K[bare.held][:, keep]
     if rest is not None and asymmetry(K) > CIRCULATORY:
         raise InputError(
             "modes",
@@ -201,7 +215,7 @@ def _modes(
             "body-fixed forces and torques turn with their bodies; give them in the world",
         )
     K = (K + K.T) / 2
-    found, vectors = lowest(K, M, count + SPARE)
+    found, vectors = lowest(K, M, count + SPARE, G)
     free = is_free(K, M, vectors)
     kind = tuple(
         "rigid" if f else "vibration" if w > 0 else "unstable"
@@ -209,6 +223,8 @@ def _modes(
     )
     whole = np.zeros((len(keep), len(found)))
     whole[keep] = vectors
+    whole[bare.held] = holding(K @ vectors - M @ vectors * found, M, G)
+    whole = forces.follow @ whole
     shown = min(count, len(found))
     return Modes(bare, where, forces, rest, found, whole, kind, _clusters(found, kind), shown)
 

@@ -61,6 +61,10 @@ void advance(const std::vector<Node>& nodes, const Window& window, const VectorX
       out.qdot.segment(n.first, n.count) = rate;
       out.dq.segment(n.first, n.count) =
           scheme.alpha * rate + scheme.carry * prev.dq.segment(n.first, n.count);
+      for (int k = 1; scheme.lags() && k <= scheme.order; ++k) {
+        out.dq.segment(n.first, n.count) +=
+            scheme.alpha * scheme.lag[k] * window.at[k]->qdot.segment(n.first, n.count);
+      }
       out.q.segment(n.first, n.count) =
           prev.q.segment(n.first, n.count) + out.dq.segment(n.first, n.count);
     }

@@ -94,10 +94,11 @@ enum ContactMode : unsigned {
   kSlip = 2,
   kStatic = 3,
   kClamped = 4,
-  kRolls = 8,   // against the full rolling friction
-  kSpins = 16,  // against the full spinning friction
-  kOnset = 32,  // contact began in this step, or ends within the next
-  kRegion = 64  // times 1 + the sdf's smooth piece
+  kRolls = 8,    // against the full rolling friction
+  kLimited = 8,  // hard contacts, which do not roll: leaves slower than by its restitution
+  kSpins = 16,   // against the full spinning friction
+  kOnset = 32,   // contact began in this step, or ends within the next
+  kRegion = 64   // times 1 + the sdf's smooth piece
 };
 
 /// Normal force f_n >= 0 [N] for depth d = max(-g, 0) and approach speed d'.

@@ -15,6 +15,7 @@ void Joint::list_outputs(const Scene& scene, OutputList& to) const {
     for (const auto& e : scene.elements()) spec.elements.push_back(e.get());
     spec.nodes = scene.articulation()->carried_by(*this);
     spec.sign = -1;
+    spec.balance = true;
   }
   spec.point = [this, end](const VectorXd& p) { return place(p)[end].point; };
   spec.add_point = [this, end](const State& s, const VectorXd& p, const Matrix3d& by_point,

@@ -1,9 +1,10 @@
 // Output: what a motion is asked for beside its poses: forces, torques, tensions, stresses.
 //
-//   y = y(x_n, v_n, x_{n-1}, v_{n-1}, ..., p)
+//   y = y(x_n, v_n, x_{n-1}, v_{n-1}, F_{n-1}, ..., p)
 // at a converged state n, with all its partial derivatives. Sensitivities and adjoint know no more
 // of it [engine.md (17), (18)]:
-//   dy/dp = sum_k (dy/dx_{n-k} S^x_{n-k} + dy/dv_{n-k} S^v_{n-k}) + explicit dy/dp.
+//   dy/dp = sum_k (dy/dx_{n-k} S^x_{n-k} + dy/dv_{n-k} S^v_{n-k}) + explicit dy/dp
+// and, of what looks back on forces (momentum_rate.hpp), dy/dF_{n-k} S^F_{n-k}.
 #pragma once
 
 #include <functional>
@@ -43,6 +44,12 @@ class OutputJacobian {
   void add_v(int row, int dof, const Block& J, int k = 0) {
     add(v_[k], row, dof, J);
   }
+  /// By the forces of window.at[k] (State::force) from degree of freedom `dof`, where steps look
+  /// back on them.
+  template <class Block>
+  void add_f(int row, int dof, const Block& J, int k) {
+    add(f_[k], row, dof, J);
+  }
   /// By a parameter; nothing where it is not active.
   template <class Column>
   void add_p(int row, int parameter, const Column& J) {
@@ -56,6 +63,7 @@ class OutputJacobian {
   /// y += J s of states k steps back, and by active parameters (rows of `s` by column).
   void push_x(int k, const MatrixXd& s, MatrixXd& y) const { push(x_[k], s, y); }
   void push_v(int k, const MatrixXd& s, MatrixXd& y) const { push(v_[k], s, y); }
+  void push_f(int k, const MatrixXd& s, MatrixXd& y) const { push(f_[k], s, y); }
   void push_p(const MatrixXd& s, MatrixXd& y) const { push(p_, s, y); }
   /// The same of the active parameters themselves.
   void push_p(MatrixXd& y) const {
@@ -64,6 +72,7 @@ class OutputJacobian {
   /// The transposes: cotangents += J^T of those of y.
   void pull_x(int k, const VectorXd& of_y, MatrixXd& to) const { pull(x_[k], of_y, to); }
   void pull_v(int k, const VectorXd& of_y, MatrixXd& to) const { pull(v_[k], of_y, to); }
+  void pull_f(int k, const VectorXd& of_y, MatrixXd& to) const { pull(f_[k], of_y, to); }
   void pull_p(const VectorXd& of_y, MatrixXd& to) const { pull(p_, of_y, to); }
 
  private:
@@ -87,7 +96,7 @@ class OutputJacobian {
   const std::vector<int>* column_of_;
   int first_ = 0;
   bool fold_ = false;
-  Entries x_[3], v_[3], p_;
+  Entries x_[3], v_[3], f_[3], p_;
 };
 
 struct Output {

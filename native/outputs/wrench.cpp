@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "../momentum_rate.hpp"
+
 namespace diffsim {
 namespace {
 
@@ -65,6 +67,14 @@ class WrenchAt {
     }
   }
 
+  /// share times the forces of window.at[k].
+  void add_forces(double share, int k, OutputJacobian& by) const {
+    for (std::size_t i = 0; i < gather_.size(); ++i) {
+      const Node& n = scene_.nodes()[spec_.nodes[i]];
+      by.add_f(0, n.dof, Matrix36(share * gather_[i]).leftCols(n.size()), k);
+    }
+  }
+
   /// What moving arms add to a torque: d(c_i - o) x F_i.
   void add_arms(const VectorXd& r, const State& s, const VectorXd& p, OutputJacobian& by) const {
     if (part_ == WrenchPart::force) return;
@@ -97,7 +107,7 @@ class WrenchAt {
   Vector3d rho_ = Vector3d::Zero();
 };
 
-// Where the motion begins there is no rate of momentum yet.
+// What elements write. Where the motion begins there is no rate of momentum yet.
 void add_elements(const WrenchSpec& spec, const Window& window, const VectorXd& p,
                   const Assembly& out) {
   for (const Element* e : spec.elements) {
@@ -108,6 +118,7 @@ void add_elements(const WrenchSpec& spec, const Window& window, const VectorXd& 
       e->add(window, p, out);
     }
   }
+  if (spec.balance && window.at[1]) add_past_forces(window, *out.r);
 }
 
 void evaluate(const Scene& scene, const WrenchSpec& spec, WrenchPart part, const Window& window,
@@ -150,6 +161,7 @@ void evaluate(const Scene& scene, const WrenchSpec& spec, WrenchPart part, const
     }
     at.each_block(K, [&](int dof, const MatrixXd& J) { by->add_x(0, dof, J, k); });
     at.each_block(B, [&](int dof, const MatrixXd& J) { by->add_v(0, dof, J, k); });
+    if (spec.balance && window.scheme.lags()) at.add_forces(-window.scheme.lag[k], k, *by);
   }
 }
 

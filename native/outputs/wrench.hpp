@@ -16,6 +16,7 @@ struct WrenchSpec {
   std::vector<const Element*> elements;
   std::vector<int> nodes;        // of the body, or of several
   double sign = 1;               // -1: the reaction of what is on these nodes
+  bool balance = false;          // elements are all of them: less what their steps look back on
   std::vector<int> absent = {};  // parameters that are taken as 0
   /// o in the frame of the first node [m]; null: the nodes' mean.
   std::function<Vector3d(const VectorXd& p)> point = nullptr;

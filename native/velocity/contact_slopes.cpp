@@ -152,7 +152,9 @@ VelocityStepper::PressedRows VelocityStepper::rows_before(int index, const State
     to.u.middleRows<3>(at) -=
         touch.restitution * by_bound * island.J.col(3 * to.touches[a]).transpose();
     const int bounce = listed.column(touch.element->restitution_parameter());
-    if (bounce >= 0) to.p.block<3, 1>(at, to.local[bounce]) -= by_bound * gap.n.dot(touch.before);
+    if (bounce >= 0) {
+      to.p.block<3, 1>(at, to.local[bounce]) -= touch.share * by_bound * gap.n.dot(touch.before);
+    }
     shape.clear();
     touch.element->gap_slopes(gap, prev, p, listed, shape);
     for (const GapSlope& by : shape) {

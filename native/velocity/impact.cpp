@@ -79,14 +79,13 @@ std::string VelocityStepper::solve_impact(const State& s, const VectorXd& p) {
   begin_impact(s, p);
   rates_ = start_rates_;
   std::string unsolved;
-  const State none = make_state({});  // no impulses to guess from
   for (std::size_t i = 0; i < islands_.size(); ++i) {
     Island& island = islands_[i];
     if (island.touches.empty()) continue;
     const int index = static_cast<int>(i);
     at_.mass_matrix(index, p, island.M);
     island.M.factor();
-    if (!solve_contacts(island, index, none, h_)) unsolved = island.touches[0].element->name();
+    if (!solve_limited(island, index)) unsolved = island.touches[0].element->name();
   }
   return unsolved;
 }
@@ -121,6 +120,7 @@ std::string VelocityStepper::add_impact(const State& from, const Window& start, 
   set_rates(scene_->nodes(), rates_, impact.end);
   at_.place_links(impact.end);
   report_contacts(1, impact.end);
+  for (const Island& island : islands_) impact.shares.push_back(island.share);
   parts_.push_back(std::move(impact));
   add_kick(parts_.back().end, start, p, -whole_ / 2, kicked);
   return unsolved;

@@ -25,6 +25,14 @@ void VelocityStepper::recover_part(const Part& part, const State& from, const Ve
   h_ = part.length;
   recover(from, part.end, p);
   if (part.kind == Part::Kind::step) weigh_part(part.length);
+  for (std::size_t i = 0; i < islands_.size(); ++i) {
+    Island& island = islands_[i];
+    island.share = part.shares.empty() ? 1 : part.shares[i];
+    for (Touch& touch : island.touches) {
+      touch.share = island.share;
+      touch.restitution *= island.share;
+    }
+  }
 }
 
 VelocityStepper::Closing VelocityStepper::closing(const Part& part, const VectorXd& p,
@@ -161,10 +169,24 @@ void VelocityStepper::pull_impact(const State& from, const VectorXd& p, ActiveCo
                                   MatrixXd& x, MatrixXd& v, VectorXd& held) {
   u_ = v.col(0);
   written_.setZero();
+  VectorXd of_before = VectorXd::Zero(u_.size());
   for (std::size_t i = 0; i < islands_.size(); ++i) {
-    pull_impulses(islands_[i], static_cast<int>(i), u_, written_);
+    const int index = static_cast<int>(i);
+    if (limited(islands_[i])) {
+      const auto& dofs = model_->islands()[i].dofs;
+      double by_share = 0;
+      const VectorXd du = slopes_by_share(islands_[i], by_share);
+      VectorXd x_E = VectorXd::Zero(u_.size()), v_E = x_E, held_E = VectorXd::Zero(held.size());
+      const VectorXd u_E = pull_energy(index, p, active, x_E, v_E, held_E);
+      const double weight = -u_(dofs).dot(du) / by_share;
+      u_ += weight * u_E;
+      x.col(0) += weight * x_E;
+      of_before += weight * v_E;
+      held += weight * held_E;
+    }
+    pull_impulses(islands_[i], index, u_, written_);
   }
-  v.col(0) = u_;
+  v.col(0) = u_ + of_before;
   const VectorXd w = -written_, change = rates_ - start_rates_;
   at_.move(VectorXd::Zero(rates_.size()));
   at_.accelerate(&change);
@@ -197,7 +219,10 @@ void VelocityStepper::differentiate_parts(const Window& window, const VectorXd& 
     recover_part(part, from, p);
     if (part.kind == Part::Kind::step) slopes_by_length(part, by_v, by_x);
     const Window start{{&from, &from, nullptr}, TimeScheme::bdf(1, part.length), window.t};
-    const std::vector<Slopes> own = slopes(start, p, active);
+    std::vector<Slopes> own = slopes(start, p, active);
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      if (limited(islands_[i])) add_share(static_cast<int>(i), p, active, own[i]);
+    }
     MatrixXd next = MatrixXd::Zero(n, X.cols());
     for (std::size_t i = 0; i < own.size(); ++i) {
       const auto& dofs = model_->islands()[i].dofs;

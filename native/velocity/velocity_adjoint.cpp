@@ -282,7 +282,8 @@ void VelocityStepper::pull_contact(const Island& island, int i, const State& pre
 
   give(active, touch.element->friction_parameter(), law.by_mu.dot(m), held);
   if (touch.bounces) {
-    give(active, touch.element->restitution_parameter(), -by_bound * gap.n.dot(touch.before), held);
+    give(active, touch.element->restitution_parameter(),
+         -touch.share * by_bound * gap.n.dot(touch.before), held);
   }
   shape_.clear();
   touch.element->gap_slopes(gap, prev, p, ParameterColumns(active.column_of()), shape_);

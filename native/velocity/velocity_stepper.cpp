@@ -104,6 +104,7 @@ void VelocityStepper::report_contacts(double h, State& to) const {
       if (contact.mode == ContactProblem::Mode::open) continue;
       unsigned code = contact.mode == ContactProblem::Mode::slip ? kSlip : kStatic;
       if (touch.bounces) code |= kOnset;
+      if (touch.bounces && island.share < 1) code |= kLimited;
       if (touch.deep) code |= kClamped;
       code += kRegion * (1 + touch.gap.region);
       const Vector3d own = island.problem.lambda.segment<3>(3 * static_cast<Eigen::Index>(i));
@@ -180,6 +181,7 @@ Vector3d VelocityStepper::relative_velocity(const Touch& touch) const {
 void VelocityStepper::find_touches(const State& prev, double h, const VectorXd& p,
                                    const std::vector<HardContact>* pressing) {
   for (Island& island : islands_) {
+    island.share = 1;
     island.touches.clear();
     island.problem.contacts.clear();
   }

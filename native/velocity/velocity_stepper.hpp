@@ -40,12 +40,14 @@ class VelocityStepper : public Stepper {
     const ContactElement* element;
     Matrix3d B;  // columns n, t_1, t_2
     double mu, restitution;
-    bool bounces;     // whether its bound is that of restitution
-    bool deep;        // whether it is that of the fastest way out
-    double by_gap;    // of its bound [1/s]
-    Vector3d before;  // its velocity against the obstacle when the step begins
+    bool bounces;      // whether its bound is that of restitution
+    bool deep;         // whether it is that of the fastest way out
+    double by_gap;     // of its bound [1/s]
+    Vector3d before;   // its velocity against the obstacle when the step begins
+    double share = 1;  // of its own restitution, in `restitution`: see Island
     Vector3d place() const { return gap.x - gap.radius * gap.n; }
   };
+  struct Slopes;  // of an island, below
   // What becomes of contacts with restitution that approach fast.
   enum class Impacts {
     split,    // left out: where one passes its surface, the step ends in an impact
@@ -66,7 +68,8 @@ class VelocityStepper : public Stepper {
     const ContactElement* element = nullptr;  // whose gap closes at its end
     int point = -1;
     State end;
-    std::vector<bool> kicked = {};  // islands
+    std::vector<bool> kicked = {};    // islands
+    std::vector<double> shares = {};  // of islands, of an impact: Island::share
   };
   struct Closing {  // how that gap moves: by poses (ndof), by parameters
     VectorXd by_pose;
@@ -79,7 +82,8 @@ class VelocityStepper : public Stepper {
     // of the island: J^T; L^-T J^T, with M = L^T L.
     MatrixXd J, H;
     ContactProblem problem;
-    VectorXd rates;                         // scratch
+    double share = 1;  // of all restitutions in an impact, with which it gains no energy
+    VectorXd rates;    // scratch
     std::vector<ContactProblem::Law> laws;  // of derivatives backwards
     std::vector<Vector3d> law_weights;
   };
@@ -87,6 +91,17 @@ class VelocityStepper : public Stepper {
   std::string solve(const State& prev, const Window& start, const VectorXd& p);
   /// Sets rates_ and islands to those of an impact at `s`, as solve().
   std::string solve_impact(const State& s, const VectorXd& p);
+  /// solve_contacts() of an impact, with as much of the restitution as gives no energy.
+  bool solve_limited(Island& island, int index);
+  /// du'/dshare of an island whose restitution is limited, and that of the energy it gains.
+  VectorXd slopes_by_share(const Island& island, double& energy) const;
+  /// Cotangents of that energy, at fixed u': adds to poses, velocities and what parameters get, by
+  /// place in S. Returns that of u' (ndof). at_ and adjoint_ are used.
+  VectorXd pull_energy(int index, const VectorXd& p, const ActiveColumns& active, VectorXd& x,
+                       VectorXd& v, VectorXd& held);
+  /// Adds what the share changes to derivatives at a fixed one.
+  void add_share(int index, const VectorXd& p, const ActiveColumns& active, Slopes& to);
+  bool limited(const Island& island) const { return island.share > 0 && island.share < 1; }
   /// Places and contacts of an impact at `s`.
   void begin_impact(const State& s, const VectorXd& p);
   /// The impact at `from`, with kicks before and after, into parts_; as solve().

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 from diffsim_ros import _engine
 from diffsim_ros.rotation import quat_exp
@@ -149,3 +150,46 @@ def test_scenes_with_prescribed_motions_bounce_with_their_steps():
     v = run(s, 300, options(1e-3)).velocity[:, 0, 2]
     i = int(np.flatnonzero((v[:-1] < -0.5) & (v[1:] > 0))[0])
     assert v[i + 1] == pytest.approx(-0.6 * v[i], abs=1e-6)
+
+
+def rod_on_its_tip(c_f):
+    """A rod without gravity whose tip comes down at 1 m/s and slides by 0.8 m/s, which the impulse
+    along the normal turns round."""
+    s = _engine.Scene()
+    s.set_gravity([0, 0, 0])
+    arm = 0.2 * np.array([np.cos(0.9), 0, -np.sin(0.9)])  # to the tip
+    s.add_rigid_body("rod", mass=0.3, inertia=[0.004] * 3 + [0] * 3, radius=0.2,
+                     position=[0, 0, 0.01 - arm[2]], velocity=[-0.8, 0, -1.0])  # fmt: skip
+    s.add_points("tip", bodies=["rod"], local=[arm])
+    s.add_contact("floor", points="tip", sdf=_engine.Plane([0, 0, 1], 0), c_f=c_f, restitution=1.0,
+                  **LAW)  # fmt: skip
+    return s, arm[[2, 0]]
+
+
+@pytest.mark.parametrize(("c_f", "gain"), [(0.9, 0.51), (0.2, 0.29)])
+def test_an_impact_that_turns_the_slip_gives_no_energy(c_f, gain):
+    """[Kane and Levinson 1985]: by Newton's law it would; against the impulse without energy."""
+    s, (z, x) = rod_on_its_tip(c_f)
+    c = np.array([-1.0, -0.8])  # normal and tangential velocity before
+    W = np.eye(2) / 0.3 + np.array([[x * x, -x * z], [-x * z, z * z]]) / 0.004
+    inverse, energy = np.linalg.inv(W), c @ np.linalg.inv(W) @ c / 2
+
+    def impulse(c_n):
+        """It sticks, or slips back."""
+        sticks = inverse @ (np.array([c_n, 0]) - c)
+        back = np.array([1.0, -c_f])
+        return sticks if abs(sticks[1]) <= c_f * sticks[0] else (c_n - c[0]) / (W[0] @ back) * back
+
+    def gained(c_n):
+        return impulse(c_n) @ (2 * c + W @ impulse(c_n)) / 2
+
+    assert gained(1.0) / energy == pytest.approx(gain, abs=0.01)
+    found = impulse(brentq(gained, 0, 1, xtol=1e-15))
+    r = run(s, 12, options(1 / 240))
+    v, w = r.velocity[-1, 0], r.angular_velocity[-1, 0]
+    assert v[[2, 0]] == pytest.approx(c + found / 0.3, abs=1e-5)
+    T = 0.3 * v @ v / 2 + 0.004 * w @ w / 2
+    assert T == pytest.approx(0.3 * c @ c / 2, rel=1e-12)
+    names = ["rod.velocity.x", "rod.angular_velocity.y", "rod.rotation.y", "rod.mass",
+             "rod.inertia.yy", "floor.c_f"]  # fmt: skip
+    check_gradients(s, 12, options(1 / 240), names)

@@ -323,15 +323,6 @@ def test_a_loop_of_reduced_joints_is_refused():
         _engine.rollout(s, s.values, 1)
 
 
-def test_generalized_alpha_and_statics_refuse_reduced_joints():
-    s = tree(forces=False)
-    with pytest.raises(_engine.InvalidInput, match="spectral_radius: is for scenes without joints"):
-        _engine.rollout(s, s.values, 1, _engine.Options(step=0.01, spectral_radius=0.8))
-    r = _engine.rollout(s, s.values, 0)
-    with pytest.raises(_engine.InvalidInput, match="must be in maximal coordinates"):
-        s.evaluate_at_rest(s.values, r.position[0], r.orientation[0])
-
-
 def test_a_tree_carried_by_the_world_alone_stands_still():
     """A weld leaves no coordinate at all."""
     s = _engine.Scene()

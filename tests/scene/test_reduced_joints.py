@@ -85,10 +85,13 @@ def test_a_loop_of_reduced_joints_and_a_second_carrier_are_refused():
         load_scene({**SCENE, "links": [SCENE["links"][1], loop]})
 
 
-def test_statics_of_reduced_joints_is_refused():
+def test_an_arm_on_a_hinge_rests_below_it_and_its_weld_bears_both_bodies():
     model = load_scene(SCENE)
-    with pytest.raises(Exception, match="must be in maximal coordinates"):
-        equilibrium(model.engine)
+    found = equilibrium(model.engine)
+    assert found.position == pytest.approx(np.array([[0, 0, 1], [0.2, 0, 0.7]]), abs=1e-12)
+    force = found.outputs(["fixed.force", "elbow.force"])
+    assert force["fixed.force"] == pytest.approx([0, 0, 3 * 9.81], abs=1e-9)
+    assert force["elbow.force"] == pytest.approx([0, 0, 2 * 9.81], abs=1e-9)
 
 
 def test_a_robot_in_reduced_coordinates_takes_no_joint_stiffness():
