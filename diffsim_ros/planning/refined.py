@@ -77,13 +77,8 @@ def hardened(result: PlanResult, over: Over, cancel: Any) -> PlanResult:
     """
     found = _moved(result, over, _over_samples)
     check = None if found is None else found.execution
-    loose = check is not None and not check.settled
-    if (
-        found is not None
-        and check is not None
-        and loose
-        and not getattr(cancel, "cancelled", False)
-    ):
+    cancelled = getattr(cancel, "cancelled", False)
+    if found is not None and check is not None and not (check.settled or cancelled):
         again = _moved(found, over, _over_samples_executed)
         if again is not None and again.execution is not None:
             found = again if again.execution.worst < check.worst else found
