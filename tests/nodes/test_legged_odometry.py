@@ -2,7 +2,7 @@
 
 import threading
 import time
-from itertools import groupby
+from itertools import groupby, pairwise
 
 import numpy as np
 import pytest
@@ -124,12 +124,21 @@ def test_a_goal_waits_while_the_driver_checks_the_plan_before(ros):
         result = ros.outcome(second, 120.0)[1]
         assert result.error_code == CANCELED and "replaced by goal" in result.error_msg
         ros.until(walker.planner.goals._is_settled, "its walk")
-    # Two plans go on from the walk that runs, one from the other: each begins at its time.
-    names = [one.name for one in walker.planner.where._sent]
+        fourth = ros.accepted(walker.plans, PlanLocomotion.Goal(travel=[0.4, 0.0], send=True))
+        assert ros.outcome(third, 120.0)[1].error_code == CANCELED
+        ros.until(walker.planner.goals._is_settled, "its walk")
+    # Three plans go on from the walk that runs, one from the other: each begins at its time.
+    sent = list(walker.planner.where._sent)
+    names = [one.name for one in sent]
+    assert [one.continues for one in sent] == ["", *names[:-1]]
     ros.until(lambda: walker.stances[-1].plan == names[-1], "the last one")
-    assert [name for name, _ in groupby(one.plan for one in walker.stances if one.plan)] == names
-    ros.asked(third.cancel_goal_async)
-    assert ros.outcome(third, 120.0)[1].error_code == CANCELED
+    shown = [one for one in walker.stances if one.plan]
+    assert [name for name, _ in groupby(one.plan for one in shown)] == names
+    for before, one in pairwise(shown):
+        begins = before.time if one.plan == before.plan else 0.0
+        assert begins <= one.time < begins + 0.5, (before.plan, before.time, one.plan, one.time)
+    ros.asked(fourth.cancel_goal_async)
+    assert ros.outcome(fourth, 120.0)[1].error_code == CANCELED
 
 
 def test_wheels_are_brought_to_a_place_from_rviz(ros):

@@ -127,6 +127,7 @@ def test_a_four_bar_linkage_rests_at_its_lowest_and_swings_about_it(kind, tree):
     expected = four_bar_start(angle)[0][:, :2]
     assert found.rest.position[:, :2] == pytest.approx(expected, abs=1e-7)
     assert found.rest.stable
+    assert found.rest.scene.gap(found.rest.forces.r) < 1e-12
     assert found.frequency == pytest.approx([frequency], rel=1e-6)  # one way to move
     assert found.shape.shape == (1, 3, 3)
     names = ["coupler.mass", "B.anchor_a.x", "O.position.y", "coupler.inertia.zz"]
@@ -333,4 +334,5 @@ def test_a_long_chain_on_balls_rests_in_few_steps():
     for rest in found:
         assert rest.position[:, 2] == pytest.approx(-depth, abs=1e-9)
         assert np.abs(rest.position[:, :2]).max() < 1e-9
+    assert found[1].scene.gap(found[1].forces.r) < 2e-12
     assert found[0].steps < 20
