@@ -289,7 +289,7 @@ class LeggedPlanner(JobNode):
             self._trajectories.publish(plan.trajectory)
             self._markers.publish(self._drawn(placed))
         told = f"{name}: {code} {text}".rstrip()
-        if code == "SUCCESS":
+        if code == "SUCCESS" and not text:
             self.get_logger().info(told)
         else:
             self.get_logger().warning(told)
@@ -317,7 +317,8 @@ class LeggedPlanner(JobNode):
             placed = PlacedWalk(name, walk, origin, start.chain or name)
             missed = [f"{g.name} {g.distance:.3g} {g.unit} away" for g in motion.goals
                       if not g.reached]  # fmt: skip
-            return ("SUCCESS", "; ".join(missed), plan, metrics), placed
+            told = "; ".join([*missed, *filter(None, [gait.warning])])
+            return ("SUCCESS", told, plan, metrics), placed
         except Exception as error:
             return (*explained(error, "INVALID_CONFIGURATION"), None, {}), None
 

@@ -14,6 +14,7 @@
 
 #include "../bodies/kinematics.hpp"
 #include "../rotation.hpp"
+#include "illinois.hpp"
 #include "velocity_stepper.hpp"
 
 namespace diffsim {
@@ -145,35 +146,24 @@ double VelocityStepper::least_gap(const State& s, const VectorXd& p, std::size_t
   return least;
 }
 
-// Regula falsi with the Illinois rule: the gap is nearly linear in time.
 double VelocityStepper::time_of_impact(const State& from, const Window& start, const VectorXd& p,
                                        double rest, double gap, Part& part) {
-  double low = 0, high = rest, f_low = kInfinity, f_high = gap;
+  double before = kInfinity;
   std::size_t which = 0;
   for (std::size_t i = 0; i < aside_.size(); ++i) {
-    if (!(aside_[i].g < f_low)) continue;
-    f_low = aside_[i].g;
+    if (!(aside_[i].g < before)) continue;
+    before = aside_[i].g;
     which = i;
   }
-  double s = 0, f = f_low;
-  for (int trial = 0; trial < kImpactTrials && f_low > 0; ++trial) {
-    const double next = (low * f_high - high * f_low) / (f_high - f_low);
-    if (!(next > low && next < high)) break;
-    s = next;
-    const Window own{{&from, &from, nullptr}, TimeScheme::bdf(1, s), start.t};
-    solve(from, own, p);
-    move_part(from, s, part.end);
-    f = least_gap(part.end, p, which);
-    if (std::abs(f) <= kGapClosed) break;
-    if (f > 0) {
-      low = s;
-      f_low = f;
-      f_high /= 2;
-    } else {
-      high = s;
-      f_high = f;
-      f_low /= 2;
-    }
+  double s = 0;
+  if (before > 0) {
+    s = illinois(0, before, rest, gap, kImpactTrials, [&](double length) {
+      const Window own{{&from, &from, nullptr}, TimeScheme::bdf(1, length), start.t};
+      solve(from, own, p);
+      move_part(from, length, part.end);
+      const double f = least_gap(part.end, p, which);
+      return std::pair(f, std::abs(f) <= kGapClosed);
+    });
   }
   part.element = aside_[which].element;
   part.point = aside_[which].point;

@@ -5,6 +5,7 @@
 // which is <= 0 of an impact without restitution, as lambda . c+ <= 0 then. So all restitutions of
 // an island are multiplied by the share s <= 1 for which E = 0 where E > 0 with s = 1. Of s < 1,
 //   ds = -(E_u+ du+ + E_q dq + E_u- du- + E_p dp)/(E_u+ du+/ds),   du+ at fixed s.
+#include "illinois.hpp"
 #include "velocity_stepper.hpp"
 
 namespace diffsim {
@@ -33,28 +34,15 @@ bool VelocityStepper::solve_limited(Island& island, int index) {
     island.share = share;
     return problem.lambda.dot(problem.c0) + problem.lambda.dot(problem.W * problem.lambda) / 2;
   };
-  double high = 1, f_high = gain(1);
+  const double high = 1, f_high = gain(1);
   if (!solved || !(f_high > kNoEnergy * turned)) return solved;
-  double low = 0, f_low = gain(0);
+  const double low = 0, f_low = gain(0);
   if (!solved || !(f_low < 0)) return solved;
-  // Regula falsi with the Illinois rule.
-  for (int trial = 0; trial < kShareTrials; ++trial) {
-    const double share = (low * f_high - high * f_low) / (f_high - f_low);
-    if (!(share > low && share < high)) break;
+  illinois(low, f_low, high, f_high, kShareTrials, [&](double share) {
     const double f = gain(share);
-    if (!solved) return false;
-    if (std::abs(f) <= kNoEnergy * turned) break;
-    if (f > 0) {
-      high = share;
-      f_high = f;
-      f_low /= 2;
-    } else {
-      low = share;
-      f_low = f;
-      f_high /= 2;
-    }
-  }
-  return true;
+    return std::pair(f, !solved || std::abs(f) <= kNoEnergy * turned);
+  });
+  return solved;
 }
 
 VectorXd VelocityStepper::slopes_by_share(const Island& island, double& energy) const {

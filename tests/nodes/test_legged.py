@@ -176,6 +176,8 @@ def test_unsound_requests_are_answered(ros):
     assert result.error_code == NOT_CONVERGED and "at sample" in result.error_msg
     assert not result.plan.trajectory.points
     walker.planner.set_parameters([Parameter("friction", value=0.6)])
+    result = walker.planned(travel=[0.1, 0.0], gait="pace")
+    assert result.error_code == SUCCESS and "pace: falls over in open loop" in result.error_msg
     result = walker.report(walker.walk(walker.plan(travel=[0.1, 0.0])))
     assert result.error_code == SUCCESS and result.dry_run
     assert walker.twin.server.controller.begun is None  # nothing was sent

@@ -53,6 +53,8 @@ FIXED = 2
 DUTY = {"trot": 0.6}
 """Of gaits that open loop walks with longer stances than the pattern's: on two feet for the whole
 period a body tips about the line between them, and turns away."""
+FALLING = ("bound", "pace")
+"""Gaits that fall over in open loop: the feet that stand are all on one side of the body."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,13 @@ class Gait:
         """[s] of a walk to a pose (3,), x ahead, y to the left [m] and a turn [rad], at least."""
         x, y, turn = (float(value) for value in pose)
         return max(math.hypot(x, y / self.side) / self.speed, abs(turn) / self.turn_rate)
+
+    @property
+    def warning(self) -> str:
+        """What whoever walks by it in open loop should know, "" for most gaits."""
+        if self.gait not in FALLING:
+            return ""
+        return f"{self.gait}: falls over in open loop (it did in the twin); walk and trot stay up"
 
     def pattern(self, robot: LeggedRobot) -> FootfallPattern:
         """One period's."""

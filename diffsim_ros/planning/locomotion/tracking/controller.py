@@ -107,17 +107,18 @@ class TrackingController:
             raise InputError("tracking", "time", time, "a finite number [s]")
         self.dynamics.dynamics.check(q, qd)
         at = self.dynamics.dynamics(q, qd)
+        of = self.motion.at(np.array([time]))
         landed = self.footfalls.observe(time, at["point"])
         if landed or time >= self._next - 1e-9:
             began = clock.thread_time()
             stands, _ = self.footfalls.stands(time, at["point"])
             after = self._landed(at, qd, stands)
-            offset = self.integral.update(time, q[:3] - self.motion.at(np.array([time])).q[0, :3])
+            offset = self.integral.update(time, q[:3] - of.q[0, :3])
             self._horizon = self.mpc.tick(time, q, after, self.footfalls, offset)
             self.timing.mpc.append(clock.thread_time() - began)
             self._next = time + self.options.period
         began = clock.thread_time()
-        found = self._efforts(time, q, qd, at)
+        found = self._efforts(time, q, qd, of, at)
         self.timing.dynamics.append(clock.thread_time() - began)
         self.timing.unsolved += not found.solved
         return found.torques
@@ -133,11 +134,11 @@ class TrackingController:
         return np.asarray(qd - by @ np.linalg.solve(mass, J @ qd))
 
     def _efforts(
-        self, time: float, q: np.ndarray, qd: np.ndarray, at: dict[str, np.ndarray]
-    ) -> Efforts:
+        self, time: float, q: np.ndarray, qd: np.ndarray, of: ReferenceStates,
+        at: dict[str, np.ndarray],
+    ) -> Efforts:  # fmt: skip
         horizon, h = self._horizon, self.options.mpc.step
         assert horizon is not None
-        of = self.motion.at(np.array([time]))
         u = 1.0 + np.clip((time - horizon.times[1]) / h, 0.0, len(horizon.times) - 3.0)
         k = int(u)
         part = u - k

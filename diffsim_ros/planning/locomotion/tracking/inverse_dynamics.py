@@ -116,9 +116,10 @@ class InverseDynamics:
         effort = np.array(robot.robot.limits["effort"], float)
         effort = np.concatenate([effort, np.zeros(len(self.dynamics.wheels))])
         self.effort = np.where(np.isfinite(effort) & (effort > 0), effort, EFFORT)
-        passive = [robot.end_effectors[j].kind == "passive" for j in self.dynamics.wheels]
-        first = len(robot.joint_names)
-        self.free = [first + k for k, one in enumerate(passive) if one]
+        wheels = enumerate(self.dynamics.wheels, len(robot.joint_names))
+        passive = [pair for pair in wheels if robot.end_effectors[pair[1]].kind == "passive"]
+        self.free = np.array([joint for joint, _ in passive], int)
+        self.free_wheels = [wheel for _, wheel in passive]
         self.effort[self.free] = 0.0
         self.driven = np.setdiff1d(np.arange(self.dynamics.size), self.free)
 
@@ -171,11 +172,10 @@ class InverseDynamics:
     ) -> tuple[np.ndarray, np.ndarray]:
         """A x = b: the equations of motion of what no motor moves, base and free wheels."""
         n, W, rows = len(at["h"]), self.weight, _rows(stands)
-        of = np.concatenate([np.arange(BASE), BASE + np.array(self.free, int)])
+        of = np.concatenate([np.arange(BASE), BASE + self.free])
         A = np.hstack([at["M"][of], -W * at["J"][np.ix_(rows, of)].T])
         b = -at["h"][of]
-        for k, joint in enumerate(self.free):
-            j = self.dynamics.wheels[joint - len(self.robot.joint_names)]
+        for k, j in enumerate(self.free_wheels):
             on = np.flatnonzero(stands == j)
             if len(on):  # rolling resistance, over the load
                 A[BASE + k, n + 3 * on[0] + 2] += W * self._resistance(at, j)
@@ -217,8 +217,7 @@ class InverseDynamics:
         else:
             forces[stands], qdd = wanted.forces[stands], np.zeros(n)
         total = at["M"] @ qdd + at["h"] - at["J"].T @ forces.ravel()
-        for joint in self.free:
-            j = self.dynamics.wheels[joint - len(self.robot.joint_names)]
+        for joint, j in zip(self.free, self.free_wheels, strict=True):
             total[BASE + joint] += self._resistance(at, j) * forces[j, 2]
         torques = np.clip(total[BASE:], -self.effort, self.effort)
         left = np.concatenate([total[:BASE], total[BASE:][self.free]])
