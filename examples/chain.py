@@ -11,7 +11,7 @@ import time
 import numpy as np
 
 from bench.chain_model import STEP, STEPS, chain
-from diffsim_ros import _engine
+from diffsim_ros import engine
 from examples.common import Outcome, curves
 
 COUNTS = (2, 5, 10, 20, 30, 40)
@@ -23,11 +23,11 @@ def study(quick: bool = False) -> Outcome:
     counts, seconds, iterations = sorted(set(counts)), [], []
     for n in counts:
         scene = chain(n)
-        options = _engine.Options(step=STEP)
+        options = engine.Options(step=STEP)
         times = []
         for _ in range(3):  # the least disturbed one
             start = time.process_time()
-            done = _engine.rollout(scene, scene.values, STEPS // 5 if quick else STEPS, options)
+            done = engine.rollout(scene, scene.values, STEPS // 5 if quick else STEPS, options)
             times.append(time.process_time() - start)
         if not done.ok:
             raise RuntimeError(done.message)

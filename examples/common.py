@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from diffsim_ros import _engine
-from diffsim_ros.scene import SceneModel, load_scene
+import diffsim_ros as ds
 from diffsim_ros.viz import style
 from diffsim_ros.viz.render import camera_for, render_png
 from diffsim_ros.viz.scene_markers import body_markers, surroundings
@@ -37,8 +36,8 @@ class Outcome:
 class Run:
     """A scene rolled out: model, motion, and CPU seconds that it took."""
 
-    model: SceneModel
-    rollout: Any
+    model: ds.Scene
+    rollout: ds.Rollout
     seconds: float
 
     @property
@@ -48,16 +47,11 @@ class Run:
 
 
 def run(scene: dict, *, modes: bool = False) -> Run:
-    """Load and roll out a scene; RuntimeError if a step did not converge."""
-    from diffsim_ros.scene.build import engine_options
-
-    model = load_scene(scene)
-    options = engine_options(model.description["world"], record_modes=modes)
+    """Load and roll out a scene; NotConverged if a step did not converge."""
+    model = ds.load_scene(scene)
     start = time.process_time()
-    rollout = _engine.rollout(model.engine, model.engine.values, model.steps, options)
+    rollout = model.rollout(contact_modes=modes)
     seconds = time.process_time() - start
-    if not rollout.ok:
-        raise RuntimeError(f"{scene.get('name', 'scene')}: {rollout.status}: {rollout.message}")
     return Run(model, rollout, seconds)
 
 

@@ -58,7 +58,7 @@ def study(quick: bool = False) -> Outcome:
     found, totals = Outcome(), {}
     for c_n in DAMPING:
         done = run(scene(c_n))
-        total = done.model.engine.energies(done.rollout)["total"]
+        total = done.rollout.energy["total"]
         totals[f"c_n = {c_n:g} s/m"] = (done.rollout.time, total)
         found.figures[f"c_n={c_n:g}"] = {"energy_kept": float(total[-1] / total[0])}
     kept = [found.figures[f"c_n={c:g}"]["energy_kept"] for c in DAMPING]

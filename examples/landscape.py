@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from diffsim_ros import _engine
-from diffsim_ros.scene import load_scene
+import diffsim_ros as ds
 from diffsim_ros.viz import style
 from examples.common import Outcome
 
@@ -39,25 +38,22 @@ def scene(k_n: float) -> dict:
 
 def sample(k_n: float, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Objective (count, count) over v_x, v_z and its gradient (count, count, 2)."""
-    model = load_scene(scene(k_n))
-    engine = model.engine
-    active = [engine.index("ball.velocity.x"), engine.index("ball.velocity.z")]
+    model = ds.load_scene(scene(k_n))
+    wrt = ["ball.velocity.x", "ball.velocity.z"]
     axes = [np.linspace(*limits, count) for limits in SPEEDS.values()]
     grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
-    P = np.tile(engine.values, (len(grid), 1))
-    P[:, active] = grid
-    first, nodes = engine.nodes_of("ball")
-    share = engine.masses(engine.values)[first : first + nodes]
-    share = share / share.sum()
+    share = model.masses("ball") / model.masses("ball").sum()
+
+    def apart(motion: ds.Rollout) -> tuple[float, dict[str, np.ndarray]]:
+        off = share @ motion["ball"].position[-1] - TARGET
+        by = np.zeros_like(motion["ball"].position)
+        by[-1] = np.outer(share, 2 * off)
+        return off @ off, {"ball.position": by}
+
     values, slopes = np.zeros(len(grid)), np.zeros((len(grid), 2))
-    for i, p in enumerate(P):
-        run = _engine.rollout(engine, p, model.steps, model.options, active=active, mode="store")
-        if not run.ok:
-            raise RuntimeError(run.message)
-        apart = share @ run.position[-1] - TARGET
-        gx = np.zeros((len(run.time), engine.ndof))
-        gx[-1] = np.outer(share, 2 * apart).ravel()
-        values[i], slopes[i] = apart @ apart, run.gradient(gx, np.zeros_like(gx))
+    for i, speeds in enumerate(grid):
+        given = dict(zip(wrt, speeds, strict=True))
+        values[i], slopes[i] = model.value_and_gradient(apart, given, wrt=wrt)
     return values.reshape(count, count), slopes.reshape(count, count, 2)
 
 

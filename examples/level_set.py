@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from diffsim_ros import _engine
+from diffsim_ros import engine
 from diffsim_ros.scene.vertices import vertex_positions
 from diffsim_ros.viz.iso import zero_set
 from examples.common import Outcome, instants, run
@@ -17,12 +17,12 @@ SIZE = (0.62, 0.62, 0.4)
 VOXEL = 0.01
 
 
-def blend() -> _engine.Sdf:
+def blend() -> engine.Sdf:
     """Three capsules that lie crossed, blended over 4 cm."""
     half = np.sqrt(0.5)
-    lying = [_engine.Transformed(_engine.Capsule(0.2, 0.07), [0, 0, 0.0], turn) for turn in
+    lying = [engine.Transformed(engine.Capsule(0.2, 0.07), [0, 0, 0.0], turn) for turn in
              ([half, 0, 0, half], [0, half, 0, half])]  # fmt: skip
-    return _engine.Union([*lying, _engine.Capsule(0.08, 0.09)], 0.04)
+    return engine.Union([*lying, engine.Capsule(0.08, 0.09)], 0.04)
 
 
 def write_shape(path: str) -> None:

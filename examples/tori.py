@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from diffsim_ros import _engine
+from diffsim_ros import engine
 from diffsim_ros.scene import mesh_files, tets
 from diffsim_ros.scene.mesh_report import without_unused
 from diffsim_ros.scene.tets import TetMesh
@@ -29,11 +29,11 @@ THESIS = {"linear": 119.19, "tanh": 178.5, "hybrid": 180.75}  # t_sim [s] of Tab
 def three_tori() -> TetMesh:
     """The lattice's tets inside the tori; outer vertices go to the surface where tets allow it."""
     half = math.sqrt(0.5)
-    torus, origin = _engine.Torus(RING, TUBE), [0, 0, 0]
+    torus, origin = engine.Torus(RING, TUBE), [0, 0, 0]
     turned = [
-        _engine.Transformed(torus, origin, q) for q in ([half, 0, 0, half], [0, half, 0, half])
+        engine.Transformed(torus, origin, q) for q in ([half, 0, 0, half], [0, half, 0, half])
     ]
-    solid = _engine.Union([torus, *turned])
+    solid = engine.Union([torus, *turned])
     lattice = tets.box([2.1 * (RING + TUBE)] * 3, [CELLS] * 3)
     middle = lattice.vertices[lattice.tets].mean(axis=1)
     inside = np.asarray(solid.evaluate(middle)[0]) < 0

@@ -1,6 +1,7 @@
 #include "segment.hpp"
 
 #include "elements/joint.hpp"
+#include "reduced/articulation_map.hpp"
 
 namespace diffsim {
 
@@ -77,6 +78,53 @@ Snapshot start_snapshot(const Scene& scene, const VectorXd& p,
   if (scene.articulation()) scene.articulation()->place(p, *state);
   if (scene.closure()) scene.closure()->close(p, *state, held);
   return {state, nullptr, 0, 0};
+}
+
+std::vector<int> state_dofs(const Scene& scene) {
+  if (scene.closure()) {
+    refuse("state_dofs", "needs a scene without constrained joints", "one that has some");
+  }
+  std::vector<bool> free(scene.ndof(), false);
+  for (const auto& body : scene.bodies()) {
+    for (int node = body->node(); node < body->node() + body->count(); ++node) {
+      const Node& at = scene.nodes()[node];
+      std::fill_n(free.begin() + at.dof, at.frame >= 0 ? 6 : 3, !body->driven());
+    }
+  }
+  if (const Articulation* joints = scene.articulation()) {
+    for (const auto& link : joints->links()) {
+      std::fill_n(free.begin() + scene.nodes()[link.node].dof, 6, false);
+    }
+    for (const auto& step : joints->steps()) {
+      if (!step.driven) std::fill_n(free.begin() + step.dof, step.columns(), true);
+    }
+  }
+  std::vector<int> dofs;
+  for (int dof = 0; dof < scene.ndof(); ++dof) {
+    if (free[dof]) dofs.push_back(dof);
+  }
+  return dofs;
+}
+
+void pull_to_state_dofs(const Scene& scene, const VectorXd& p, const Snapshot& at,
+                        SnapshotCotangents& cotangents) {
+  check_snapshot(scene, at);
+  scene.check(p);
+  if (cotangents.rows() != scene.ndof() || cotangents.cols() != 4) {
+    refuse("cotangents", "must have 4 columns of the scene's degrees of freedom",
+           cotangents.size());
+  }
+  if (!scene.articulation()) return;
+  const State* states[] = {at.now.get(), at.before.get()};
+  for (int k = 0; k < 2; ++k) {
+    if (!states[k]) continue;
+    ArticulationMap map;
+    map.evaluate(*scene.articulation(), scene.nodes(), p, *states[k]);
+    MatrixXd x = cotangents.col(2 * k), v = cotangents.col(2 * k + 1);
+    map.pull({}, x, v);
+    cotangents.col(2 * k) = x;
+    cotangents.col(2 * k + 1) = v;
+  }
 }
 
 VectorXd outputs_at(const Scene& scene, const Snapshot& at, const VectorXd& p,

@@ -42,6 +42,16 @@ class Segment {
 Snapshot start_snapshot(const Scene& scene, const VectorXd& p,
                         const std::vector<std::pair<std::string, Eigen::Vector2d>>& joints);
 
+/// Degrees of freedom that say where a scene stands: those of bodies that are neither driven nor
+/// carried by a joint in reduced coordinates, and the coordinates of such joints. Refuses
+/// constrained joints, whose bodies are not free to move by each of these.
+std::vector<int> state_dofs(const Scene& scene);
+
+/// Cotangents of a snapshot by state_dofs alone: those of bodies that joints carry are brought to
+/// the joints' coordinates and rates.
+void pull_to_state_dofs(const Scene& scene, const VectorXd& p, const Snapshot& at,
+                        SnapshotCotangents& cotangents);
+
 /// Outputs there, as of a rollout's first frame.
 VectorXd outputs_at(const Scene& scene, const Snapshot& at, const VectorXd& p,
                     const std::vector<std::string>& outputs, const Options& options);

@@ -7,15 +7,13 @@ serves every throw; positions below are those of the ball's centre relative to t
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
 
 from diffsim_ros import _engine, torch_layer
-from diffsim_ros.errors import NotConverged
-from diffsim_ros.scene import load_scene
+from diffsim_ros.simulation import Scene, load_scene
 
 BALL, MASS = 0.035, 0.057  # radius [m], [kg]: a tennis ball
 RIM, MOUTH, WALL = 0.12, 0.06, 0.004  # height, inner radius and thickness of the cup [m]
@@ -34,28 +32,15 @@ PLACED = tuple(f"ball.position.{axis}" for axis in "xy")
 class World:
     """Where the ball flies: the model and where its entries stand."""
 
-    model: Any
-
-    @property
-    def node(self) -> int:
-        """Row of the ball in a rollout."""
-        return int(self.model.engine.nodes_of("ball")[0])
-
-    def inputs(self, velocity: torch.Tensor, cups: torch.Tensor) -> torch.Tensor:
-        """Parameters (B, np) of throws at `velocity` (B, 3) towards `cups` (B, 2)."""
-        engine = self.model.engine
-        p = torch.tensor(engine.values).repeat(len(cups), 1)
-        index = torch.tensor([int(engine.index(name)) for name in PLACED + THROWN])
-        return p.index_copy(1, index, torch.cat([-cups, velocity], 1))
+    model: Scene
 
     def fly(self, velocity: torch.Tensor, cups: torch.Tensor, threads: int = 0) -> torch.Tensor:
         """Positions (B, F, 3) relative to the cup's foot, differentiable by the velocity."""
-        model = self.model
         (x,) = torch_layer.rollout(
-            model.engine, self.inputs(velocity, cups), model.steps, model.options,
-            observe=["position"], active=THROWN, mode="checkpoint", threads=threads,
+            self.model, torch.cat([-cups, velocity], 1), wrt=PLACED + THROWN,
+            observe=["ball.position"], threads=threads,
         )  # fmt: skip
-        return x[:, :, self.node]
+        return x
 
 
 def world(
@@ -187,13 +172,8 @@ def exactly(place: World) -> World:
 @torch.no_grad()
 def batch_loss(place: World, policy: nn.Module, cups: torch.Tensor) -> tuple[float, tuple]:
     """Mean loss, and the branches taken: by the engine's own batch, without the layer."""
-    model = place.model
-    runs = _engine.rollout_batch(
-        model.engine, place.inputs(policy(cups), cups).numpy(), model.steps, model.options
-    )
-    for run in runs:
-        if not run.ok:
-            raise NotConverged(run.message)
-    x = torch.tensor(np.stack([np.asarray(run.position)[:, place.node] for run in runs]))
-    taken = (*(int(run.mode_hash) for run in runs), descents(x).numpy().tobytes())
+    given = torch.cat([-cups, policy(cups)], 1).numpy()
+    batch = place.model.rollout_batch(dict(zip(PLACED + THROWN, given.T, strict=True)))
+    x = torch.tensor(batch.stacked("ball.position"))
+    taken = (*(int(run.mode_hash) for run in batch), descents(x).numpy().tobytes())
     return float(loss(x).mean()), taken

@@ -18,7 +18,7 @@ from diffsim_ros.nodes.watched_run import WatchedRun
 from diffsim_ros.robots.command import NANO
 from diffsim_ros.robots.controller import Outcome
 from diffsim_ros.robots.execution import RESTS, Supervisor, Watch
-from diffsim_ros.robots.joint_states import State
+from diffsim_ros.robots.joint_states import ReceivedState
 from diffsim_ros.robots.trajectory import JointTrajectory
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class MotionRun(WatchedRun):
 
     # --- what is received -----------------------------------------------------------------------
 
-    def on_joint_state(self, state: State) -> None:
+    def on_joint_state(self, state: ReceivedState) -> None:
         """A new joint state."""
         if self._supervisor is not None:
             rows = state.position, state.velocity

@@ -27,7 +27,7 @@ from diffsim_ros.nodes.motion_outputs import STEADY, ActionOutput, GripperOutput
 from diffsim_ros.robots.arm import Arm
 from diffsim_ros.robots.command import NANO
 from diffsim_ros.robots.execution import STOPPED
-from diffsim_ros.robots.joint_states import PLACE, JointStates, State
+from diffsim_ros.robots.joint_states import PLACE, JointStates, ReceivedState
 
 LATEST = quality(1, reliable=False)
 """The last message is all that counts."""
@@ -42,7 +42,7 @@ PLAYERS = ("rosbag2_player", "replay")
 class Run(Protocol):
     """A motion that is executed (motion_run.MotionRun)."""
 
-    def on_joint_state(self, state: State) -> None:
+    def on_joint_state(self, state: ReceivedState) -> None:
         """A joint state was received."""
         ...
 

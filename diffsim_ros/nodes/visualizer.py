@@ -43,7 +43,7 @@ LIVE = (0.95, 0.75, 0.2, 0.6)  # colour of what is measured now
 
 
 @dataclass
-class Scene:
+class RecordedScene:
     """One trial: what stays, and the marker arrays at times t [ns], with both paths.
 
     clouds   points at times cloud_t [ns]
@@ -62,14 +62,14 @@ class Scene:
         return max(self.t[-1:] + self.cloud_t[-1:])
 
 
-def read_scenes(path: FilePath, frame: str) -> list[Scene]:
+def read_scenes(path: FilePath, frame: str) -> list[RecordedScene]:
     """The trials of a motion file in `frame`; raises InputError naming the file."""
-    scenes: list[Scene] = []
+    scenes: list[RecordedScene] = []
     for message in read_raw(path, MARKER_TOPIC):
         pictures = convert.stored_markers(message.data, frame)
         still, moving, clear = convert.split_markers(pictures)
         if clear or not scenes:
-            scenes.append(Scene(still))
+            scenes.append(RecordedScene(still))
         scenes[-1].t.append(message.stamp)
         scenes[-1].moving.append(moving)
     if not scenes:
@@ -88,7 +88,7 @@ def read_scenes(path: FilePath, frame: str) -> list[Scene]:
     return scenes
 
 
-def _add_clouds(scenes: list[Scene], path: FilePath, frame: str) -> None:
+def _add_clouds(scenes: list[RecordedScene], path: FilePath, frame: str) -> None:
     """Points to the trial during which they were measured."""
     starts = [scene.t[0] for scene in scenes]
     for message in read_raw(path, CLOUD_TOPIC):
@@ -137,7 +137,7 @@ class Visualizer(BaseNode):
 
     def __init__(self, **options: Any) -> None:
         super().__init__("visualizer", **options)
-        self._scenes: list[Scene] = []
+        self._scenes: list[RecordedScene] = []
         self._index, self._frame, self._cloud, self._begun = 0, -1, -1, 0.0
         self._shown: dict[str, float] = {}
         self._scene = self.create_publisher(MarkerArray, "~/scene", LATCHED)

@@ -17,7 +17,7 @@ from diffsim_ros.nodes.motion_outputs import PointOutput, within
 from diffsim_ros.nodes.watched_run import WatchedRun
 from diffsim_ros.planning.locomotion.plan_check import WalkCourse
 from diffsim_ros.robots.command import NANO
-from diffsim_ros.robots.joint_states import State
+from diffsim_ros.robots.joint_states import ReceivedState
 from diffsim_ros.robots.trajectory import JointTrajectory
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class WalkRun(WatchedRun):
             self._node.roll(0 * self._speeds)
         self._report(Report("ABORTED", f"{why}: the controller is commanded to stop"))
 
-    def on_joint_state(self, state: State) -> None:
+    def on_joint_state(self, state: ReceivedState) -> None:
         """A new joint state: distance from the plan, speeds, efforts."""
         if self._course is None or self._halted.done() or not self._under_way:
             return

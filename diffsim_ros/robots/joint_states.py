@@ -34,7 +34,7 @@ simulator begins again): of two robots that publish at once, the states alternat
 
 
 @dataclass(frozen=True)
-class State:
+class ReceivedState:
     """One joint state: stamp and receipt [ns], position and velocity (n,)."""
 
     stamp: int
@@ -60,19 +60,19 @@ class JointStates:
 
     def forget(self) -> None:
         """Begin again: the clock was set."""
-        self._state: State | None = None
+        self._state: ReceivedState | None = None
         self._fault: InputError | None = None
         self._fault_at, self._contradicted_at = -1, -(10**18)
         self._history: deque[tuple[int, np.ndarray]] = deque()
         self._elsewhere: list[tuple[int, np.ndarray]] = []
 
     @property
-    def last(self) -> State | None:
+    def last(self) -> ReceivedState | None:
         """The last sound state, however old."""
         return self._state
 
-    def add(self, stamp: int, received: int, sample: JointSample) -> State | None:
-        """Add a state; the State if it is sound and new, else None."""
+    def add(self, stamp: int, received: int, sample: JointSample) -> ReceivedState | None:
+        """Add a state; the ReceivedState if it is sound and new, else None."""
         if not set(self.names) <= set(sample.positions):
             return None  # another publisher's joints
         with self._lock:
@@ -133,7 +133,7 @@ class JointStates:
         most = 2.0 * self._speed * abs(stamp - before) / NANO + JITTER
         return np.abs(end - start) - most
 
-    def _taken(self, stamp: int, received: int, sample: JointSample) -> State:
+    def _taken(self, stamp: int, received: int, sample: JointSample) -> ReceivedState:
         position, _ = sample.rows(self.names)
         given = [sample.velocities.get(name, np.nan) for name in self.names]
         velocity = np.array(given, float)
@@ -143,7 +143,7 @@ class JointStates:
         self._history.append((stamp, position))
         while stamp - self._history[0][0] > WINDOW * NANO:
             self._history.popleft()
-        self._state = State(stamp, received, position, velocity)
+        self._state = ReceivedState(stamp, received, position, velocity)
         return self._state
 
     def _differenced(self, stamp: int, position: np.ndarray) -> np.ndarray:

@@ -71,6 +71,25 @@ void bind_segment(py::module_& m, py::class_<Scene>& scene) {
       py::arg("p") = py::none(), py::arg("joints") = std::map<std::string, Eigen::Vector2d>(),
       "Where the scene starts, with chosen coordinates of joints in reduced coordinates: name -> "
       "(coordinate [rad or m], rate).");
+  scene.def_property_readonly(
+      "state_dofs",
+      [](Scene& s) {
+        s.finalize();
+        return state_dofs(s);
+      },
+      "Degrees of freedom that say where it stands: of bodies that are neither driven nor carried "
+      "by a joint in reduced coordinates, and the coordinates of such joints.");
+  scene.def(
+      "pull_to_state_dofs",
+      [](Scene& s, const VectorXd& p, const Snapshot& at, const MatrixXd& cotangents) {
+        s.finalize();
+        SnapshotCotangents found = cotangents.transpose();
+        pull_to_state_dofs(s, p, at, found);
+        return MatrixXd(found.transpose());
+      },
+      py::arg("p"), py::arg("snapshot"), py::arg("cotangents"),
+      "Cotangents (4, ndof) of a snapshot, as Segment.gradient returns them, by state_dofs alone: "
+      "those of bodies that joints carry are brought to coordinates and rates.");
   scene.def(
       "outputs_at",
       [](py::object scene, const Snapshot& at, const VectorXd& p,

@@ -19,7 +19,7 @@ from diffsim_ros.nodes.motion_outputs import STEADY, within  # noqa: E402
 from diffsim_ros.nodes.motion_run import MotionRun  # noqa: E402
 from diffsim_ros.robots.command import NANO, JointCommand  # noqa: E402
 from diffsim_ros.robots.execution import Supervisor, Watch  # noqa: E402
-from diffsim_ros.robots.joint_states import State  # noqa: E402
+from diffsim_ros.robots.joint_states import ReceivedState  # noqa: E402
 from tests.robots.motions import ARM, NAMES, swing  # noqa: E402
 
 CONTROLLER = "/scaled_joint_trajectory_controller"
@@ -157,7 +157,7 @@ def test_a_stop_by_topic_does_not_begin_where_a_second_publisher_says(bench):
 
 def test_a_stop_by_topic_begins_where_the_arm_is_by_now():
     """A moving arm is further than its last joint state shows."""
-    last = State(NANO - 20_000_000, NANO - 15_000_000, ARM.home, np.full(6, 2.0))
+    last = ReceivedState(NANO - 20_000_000, NANO - 15_000_000, ARM.home, np.full(6, 2.0))
     states = SimpleNamespace(
         last=last, names=NAMES, age=lambda now: 0.02, doubted=lambda now: False
     )

@@ -1,0 +1,273 @@
+"""A scene to simulate: rollouts, batches, steps, and the derivatives of all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from diffsim_ros import _engine
+from diffsim_ros.errors import InputError, NotConverged
+from diffsim_ros.output import write_yaml
+from diffsim_ros.scene import load_scene as load_model
+from diffsim_ros.scene.build import engine_options
+from diffsim_ros.simulation.batch import RolloutBatch, batch_values
+from diffsim_ros.simulation.interrupt import interruptible
+from diffsim_ros.simulation.named import NamedScene
+from diffsim_ros.simulation.rollout import Rollout
+from diffsim_ros.simulation.state import (
+    Linearization,
+    PullBack,
+    State,
+    Stepping,
+    checked_names,
+)
+from diffsim_ros.simulation.values import Values
+
+Array = NDArray[np.float64]
+Numbers = Mapping[str, float] | ArrayLike | None
+Objective = Callable[[Rollout], tuple[float, Mapping[str, ArrayLike]]]
+
+
+class Scene(NamedScene):
+    """A checked scene that can be simulated; made by `load_scene` or `SceneBuilder.build`.
+
+    Numbers of a run are given by name, `{"cube.mass": 0.3}`, or all as an array in the order of
+    `values`; what is not given has the scene's value.  Gradients are exact derivatives of the
+    discrete motion as it was run (docs/explanation/engine.md).  Long calls release the interpreter
+    lock and end on Ctrl-C.
+    """
+
+    @property
+    def time_step(self) -> float:
+        """[s]"""
+        return float(self.options.step)
+
+    @property
+    def duration(self) -> float:
+        """Simulated time of a rollout without `duration` [s]."""
+        return self.steps * self.time_step
+
+    def __repr__(self) -> str:
+        bodies = ", ".join(f"{name} ({info.kind})" for name, info in self.bodies.items())
+        return (
+            f"<scene {self.label}: {self.steps} steps of {self.time_step:.6g} s; bodies {bodies}; "
+            f"{len(self.values)} values, {len(self.observables)} observables>"
+        )
+
+    def write(self, path: str | Path) -> None:
+        """Write the resolved scene as a YAML file, which `load_scene` reads again."""
+        write_yaml(Path(path), self.description)
+
+    # --- whole motions --------------------------------------------------------------------------
+
+    def rollout(
+        self,
+        values: Numbers = None,
+        *,
+        duration: float | None = None,
+        wrt: str | Sequence[str] = (),
+        outputs: str | Sequence[str] = (),
+        sensitivities: bool = False,
+        contact_modes: bool = False,
+        allow_failure: bool = False,
+    ) -> Rollout:
+        """Simulate from the start.
+
+        values         numbers that differ from the scene's, by name, or all (np,)
+        duration       [s], rounded to whole steps [the scene's]
+        wrt            names or patterns (`cube.velocity.*`) of the values that gradients are by
+        outputs        of `observables`, to be reported at every recorded frame
+        sensitivities  True: derivatives are carried forward, for `Rollout.sensitivity`; cheap for
+                       few values.  False: `Rollout.gradient` goes back through the motion
+        contact_modes  True: `Rollout.modes` says of every step which contact points stick or slip
+        allow_failure  True: a motion that stops early is returned as far as it went (`ok` False)
+        Raises InputError for what is not known or not finite, NotConverged for a step that failed.
+        """
+        p = self.values.replaced(values)
+        chosen, mode = self._derivatives(wrt, sensitivities)
+        asked, steps = checked_names(self, outputs), self._steps(duration)
+        options = (
+            engine_options(self.parts.world, record_modes=True) if contact_modes else self.options
+        )
+        run = interruptible(
+            lambda token: _engine.rollout(
+                self.engine, p.array, steps, options, active=chosen, mode=mode,
+                cancel=token, outputs=asked,
+            )
+        )  # fmt: skip
+        if not run.ok and not allow_failure:
+            raise NotConverged(f"{self.label}: {run.status}: {run.message}")
+        return Rollout(self, run, p, chosen, mode)
+
+    def rollout_batch(
+        self,
+        values: Mapping[str, ArrayLike] | ArrayLike,
+        *,
+        duration: float | None = None,
+        wrt: str | Sequence[str] = (),
+        outputs: str | Sequence[str] = (),
+        sensitivities: bool = False,
+        allow_failure: bool = False,
+        threads: int = 0,
+    ) -> RolloutBatch:
+        """Simulate B motions side by side on the engine's threads; see `rollout`.
+
+        values   name -> number or (B,), or all numbers (B, np)
+        threads  0: every core; results do not depend on it
+        """
+        P = batch_values(self.values, values)
+        chosen, mode = self._derivatives(wrt, sensitivities)
+        asked, steps = checked_names(self, outputs), self._steps(duration)
+        if isinstance(threads, bool) or not isinstance(threads, int) or threads < 0:
+            raise InputError("rollout_batch", "threads", threads, "a whole number >= 0")
+        runs = interruptible(
+            lambda token: _engine.rollout_batch(
+                self.engine, P, steps, self.options, active=chosen, mode=mode, threads=threads,
+                cancel=token, outputs=asked,
+            )
+        )  # fmt: skip
+        for k, run in enumerate(runs):
+            if not run.ok and not allow_failure:
+                raise NotConverged(f"{self.label}, motion {k}: {run.status}: {run.message}")
+        each = [
+            Rollout(self, run, self.values.replaced(p), chosen, mode)
+            for run, p in zip(runs, P, strict=True)
+        ]
+        return RolloutBatch(each, threads)
+
+    def value_and_gradient(
+        self,
+        objective: Objective,
+        values: Numbers = None,
+        *,
+        wrt: str | Sequence[str],
+        duration: float | None = None,
+        outputs: str | Sequence[str] = (),
+    ) -> tuple[float, Values]:
+        """O and dO/dp of an objective of the motion.
+
+        objective  Rollout -> (O, cotangents): its value, and dO/d(what it looks at) by name, as
+                   `Rollout.gradient` takes them
+        The others as in `rollout`.
+        """
+        motion = self.rollout(values, duration=duration, wrt=wrt, outputs=outputs)
+        value, cotangents = objective(motion)
+        return float(value), motion.gradient(cotangents)
+
+    # --- step by step ---------------------------------------------------------------------------
+
+    @cached_property
+    def _stepping(self) -> Stepping:
+        return Stepping(self)
+
+    def start(
+        self, values: Numbers = None, *, joints: Mapping[str, tuple[float, float]] | None = None
+    ) -> State:
+        """The state that a motion with these values starts from.
+
+        joints  hinges and sliders in reduced coordinates -> (coordinate [rad or m], rate)
+        """
+        return self._stepping.start(self.values.replaced(values), joints or {})
+
+    def step(
+        self, state: State, controls: Mapping[str, float] | None = None, *, steps: int = 1
+    ) -> State:
+        """The state after `steps` time steps in which `controls` replace the state's values.
+
+        controls  of `values`, such as a motor's torque or a force; they do not outlast the call
+        Raises NotConverged where a step fails, InputError for a value that acts at the start alone.
+        """
+        return self._stepping.run(state, controls, steps, [], [], "none")[0]
+
+    def vjp(
+        self,
+        state: State,
+        controls: Mapping[str, float] | None = None,
+        *,
+        steps: int = 1,
+        wrt: str | Sequence[str] | None = None,
+        observe: str | Sequence[str] = (),
+    ) -> tuple[State, Array, PullBack]:
+        """A step, what is observed after it, and its vector-Jacobian product.
+
+        wrt  of `values` [the names of controls]
+        Returns (state, observed (n,), pull_back): pull_back(by_observed, by_state) gives dO/d(wrt)
+        and the cotangents (4, ndof) of `state`, which the pull_back of the step before takes.
+        """
+        return self._stepping.vjp(
+            state, controls, steps, self._by(controls, wrt), checked_names(self, observe)
+        )
+
+    def linearize(
+        self,
+        state: State,
+        controls: Mapping[str, float] | None = None,
+        *,
+        steps: int = 1,
+        wrt: str | Sequence[str] | None = None,
+        observe: str | Sequence[str] = (),
+    ) -> Linearization:
+        """A, B, C, D of a step about a state, exact, for LQR, Kalman filters and the like.
+
+        In the coordinates of joints in reduced coordinates; InputError with constrained joints.
+        wrt  of `values` [the names of controls]
+        """
+        return self._stepping.linearize(
+            state, controls, steps, self._by(controls, wrt), checked_names(self, observe)
+        )
+
+    def stream(
+        self, values: Numbers = None, *, duration: float | None = None, every: int | None = None
+    ) -> Iterator[State]:
+        """The start, then the state after every `every` steps [the scene's record_every]."""
+        every = self.options.record_every if every is None else every
+        state, left = self.start(values), self._steps(duration)
+        yield state
+        while left > 0:
+            state = self.step(state, steps=min(every, left))
+            left -= every
+            yield state
+
+    # --------------------------------------------------------------------------------------------
+
+    def _by(
+        self, controls: Mapping[str, float] | None, wrt: str | Sequence[str] | None
+    ) -> list[int]:
+        return self.values.indices(list(controls or {}) if wrt is None else wrt)
+
+    def _derivatives(self, wrt: str | Sequence[str], sensitivities: bool) -> tuple[list[int], str]:
+        chosen = self.values.indices(wrt)
+        if sensitivities and not chosen:
+            raise InputError("rollout", "wrt", wrt, "names, as sensitivities are by some values")
+        return chosen, "none" if not chosen else "sensitivity" if sensitivities else "checkpoint"
+
+    def _steps(self, duration: float | None) -> int:
+        if duration is None:
+            return self.steps
+        steps = round(duration / self.time_step) if np.isfinite(duration) else 0
+        if steps < 1:
+            rule = f"a time of at least a step, {self.time_step:.6g} s"
+            raise InputError("rollout", "duration", duration, rule)
+        return steps
+
+
+def load_scene(
+    source: str | Path | Mapping[str, Any],
+    *,
+    base: str | Path | None = None,
+    estimated: str | Path | None = None,
+) -> Scene:
+    """Read a scene file, or a mapping with the same keys (docs/reference/scene.md).
+
+    base       folder, or file, that paths in a mapping are relative to
+    estimated  result.yaml of an estimation, whose values the scene takes
+    Raises InputError: file, path inside it, value, rule, remedy.
+    """
+    model = load_model(source, base=base, estimated=estimated)
+    return Scene(**{field.name: getattr(model, field.name) for field in fields(model)})

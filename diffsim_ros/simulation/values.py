@@ -1,0 +1,129 @@
+"""Numbers by name: a scene's parameters, and gradients by them."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from diffsim_ros.errors import InputError, nearest
+
+if TYPE_CHECKING:
+    from diffsim_ros import _engine
+
+Array = NDArray[np.float64]
+
+SHOWN = 20
+"""Most lines of a repr."""
+
+
+class Values(Mapping[str, float]):
+    """Numbers with names and units, in a fixed order: a read-only mapping that is also an array.
+
+    `values["cube.mass"]`, `np.asarray(values)`, `values.array` (read-only, without a copy),
+    `values.matching("cube.*")`.
+    """
+
+    __slots__ = ("_index", "array", "names", "units")
+
+    def __init__(self, names: Sequence[str], array: ArrayLike, units: Sequence[str]) -> None:
+        """names, units (n,);  array (n,)."""
+        self.names, self.units = tuple(names), tuple(units)
+        self.array: Array = np.array(array, float)
+        self.array.flags.writeable = False
+        self._index = {name: k for k, name in enumerate(self.names)}
+
+    def __getitem__(self, name: str) -> float:
+        return float(self.array[self.index(name)])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        if copy is False and dtype not in (None, self.array.dtype):
+            raise ValueError(f"an array of {self.array.dtype} cannot be one of {dtype} uncopied")
+        return self.array if copy is not True and dtype is None else np.array(self.array, dtype)
+
+    def __repr__(self) -> str:
+        wide = max(map(len, self.names), default=0)
+        lines = [
+            f"  {name:<{wide}}  {value:< 12.6g} {unit}".rstrip()
+            for name, value, unit in zip(self.names[:SHOWN], self.array, self.units, strict=False)
+        ]
+        if len(self) > SHOWN:
+            lines.append(f"  ... {len(self) - SHOWN} more")
+        return "\n".join([f"<{len(self)} values>", *lines])
+
+    def index(self, name: str) -> int:
+        """Place of a name in `array`; InputError for another name."""
+        if name in self._index:
+            return self._index[name]
+        raise InputError("values", "", name, "one of its names", nearest(name, self.names))
+
+    def unit(self, name: str) -> str:
+        """Unit of a number, such as kg or m/s; InputError for another name."""
+        return self.units[self.index(name)]
+
+    def matching(self, pattern: str) -> Values:
+        """Those whose names match a shell pattern, such as `cube.velocity.*`; may be none."""
+        return self.subset([name for name in self.names if fnmatch.fnmatchcase(name, pattern)])
+
+    def subset(self, names: Sequence[str]) -> Values:
+        """Those of these names, in this order; InputError for another name."""
+        rows = [self.index(name) for name in names]
+        return Values(names, self.array[rows], [self.units[k] for k in rows])
+
+    def replaced(self, changes: Mapping[str, float] | ArrayLike | None) -> Values:
+        """The same names with other numbers: some by name, or all (n,); None: itself.
+
+        InputError: an unknown name, another shape, a number that is not finite.
+        """
+        if changes is None or changes is self:
+            return self
+        if isinstance(changes, Mapping):
+            array = np.array(self.array)
+            for name, value in changes.items():
+                array[self.index(name)] = number(name, value)
+        else:
+            array = np.array(changes, float)
+            if array.shape != self.array.shape or not np.isfinite(array).all():
+                rule = f"finite numbers of shape {self.array.shape}, or numbers by name"
+                raise InputError("values", "", changes, rule)
+        return Values(self.names, array, self.units)
+
+    def indices(self, names: str | Sequence[str]) -> list[int]:
+        """Places of names or shell patterns, each once; InputError where one matches nothing."""
+        found: dict[int, None] = {}
+        for name in [names] if isinstance(names, str) else names:
+            if name in self._index:
+                found[self._index[name]] = None
+                continue
+            matched = [k for k, own in enumerate(self.names) if fnmatch.fnmatchcase(own, name)]
+            if not matched:
+                rule = "names of the scene's values, or patterns such as cube.velocity.*"
+                raise InputError("wrt", "", name, rule, nearest(name, self.names))
+            found.update(dict.fromkeys(matched))
+        return list(found)
+
+
+def number(name: str, value: Any) -> float:
+    """A finite number; InputError that names it."""
+    try:
+        found = float(value)
+    except (TypeError, ValueError):
+        found = float("nan")
+    if not np.isfinite(found):
+        raise InputError("values", name, value, "a finite number")
+    return found
+
+
+def values_of(scene: _engine.Scene) -> Values:
+    """The numbers of an engine's scene."""
+    infos = scene.parameters
+    return Values([i.name for i in infos], scene.values, [i.unit for i in infos])

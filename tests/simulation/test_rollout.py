@@ -1,0 +1,181 @@
+"""Rollouts of a scene from Python: what they hold, and their gradients."""
+
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip("diffsim_ros._engine", reason="the engine is not built")
+
+import diffsim_ros as ds
+from tests.simulation.scenes import BALL_AND_CUBE, pendulum
+
+WRT = ["ball.young", "ball.velocity.*", "cube.mass", "cube.rotation.x", "hard.c_f"]
+KINDS = ("position", "velocity", "orientation", "angular_velocity")
+
+
+@pytest.fixture(scope="module")
+def scene():
+    return ds.load_scene(BALL_AND_CUBE)
+
+
+def weights(motion, names, seed=0):
+    rng = np.random.default_rng(seed)
+    return {name: rng.normal(size=motion.observed(name).shape) for name in names}
+
+
+def test_a_motion_by_body(scene):
+    motion = scene.rollout(outputs=["hard.force", "energy"])
+    assert set(motion) == {"ball", "cube"} and motion.ok and len(motion) == 2
+    frames = len(motion.time)
+    assert frames == 11 and motion.time[-1] == pytest.approx(0.2)
+    cube, ball = motion["cube"], motion["ball"]
+    assert cube.position.shape == (frames, 3) and cube.orientation.shape == (frames, 4)
+    assert cube.position[0] == pytest.approx([1, 0, 0.1])
+    assert ball.position.ndim == 3 and ball.orientation is None
+    assert motion.vertices("ball").shape[1] >= ball.position.shape[1]
+    assert motion.centre("ball")[0] == pytest.approx([0, 0, 0.15], abs=1e-12)
+    assert motion.outputs["hard.force"].shape == (frames, 3)
+    assert motion.energy["kinetic"].shape == (frames,)
+    assert motion.position is motion.position  # made once
+    text = repr(motion)
+    assert "11 frames to 0.2 s" in text and "output hard.force (11, 3)" in text
+    assert "cube: position (11, 3) [m]" in text
+    assert "cube (box), ball (soft)" in repr(scene)
+
+
+def test_values_change_what_they_name(scene):
+    heavy = scene.rollout({"cube.mass": 0.6, "cube.velocity.y": 0.0})
+    assert heavy.values["cube.mass"] == 0.6 and scene.values["cube.mass"] == 0.3
+    assert heavy["cube"].position[-1, 1] != pytest.approx(scene.rollout()["cube"].position[-1, 1])
+    everything = scene.values.replaced({"cube.mass": 0.6, "cube.velocity.y": 0.0})
+    again = scene.rollout(everything.array, duration=0.2)
+    assert np.array_equal(again.position, heavy.position)
+    assert len(scene.rollout(duration=0.1).time) == 6
+
+
+@pytest.mark.parametrize("names", [
+    ["ball.position", "cube.orientation", "hard.force"],
+    ["ball.velocity", "cube.angular_velocity", "cube.position"],
+    ["position", "orientation"],
+])  # fmt: skip
+def test_gradients_are_those_of_differences_and_of_sensitivities(scene, names):
+    outputs = [name for name in names if name == "hard.force"]
+    motion = scene.rollout(wrt=WRT, outputs=outputs)
+    by = weights(motion, names)
+    exact = motion.gradient(by)
+    assert list(exact) == ["ball.young", "ball.velocity.x", "ball.velocity.y", "ball.velocity.z",
+                           "cube.mass", "cube.rotation.x", "hard.c_f"]  # fmt: skip
+    forward = scene.rollout(wrt=WRT, outputs=outputs, sensitivities=True).gradient(by)
+    assert exact.array == pytest.approx(forward.array, rel=1e-8)
+
+    def objective(values):
+        moved = scene.rollout(values, outputs=outputs)
+        return sum(float((w * moved.observed(name)).sum()) for name, w in by.items())
+
+    scale = np.abs(exact.array * np.maximum(np.abs(motion.values.subset(list(exact)).array), 1))
+    for name, slope in exact.items():
+        size = max(abs(scene.values[name]), 1.0)
+        value, least = scene.values[name], np.inf
+        for epsilon in (1e-5, 1e-6, 1e-7):
+            up, down = (objective({name: value + s * epsilon * size}) for s in (1, -1))
+            least = min(least, abs((up - down) / (2 * epsilon) - slope * size))
+        assert least < 2e-6 * scale.max(), name
+
+
+def test_sensitivities_are_those_of_differences(scene):
+    names = ["cube.velocity.y", "cube.mass"]
+    motion = scene.rollout(wrt=names, sensitivities=True, outputs=["hard.force"])
+    by = {name: motion.sensitivity(f"cube.{name}") for name in ("position", "angular_velocity")}
+    assert by["position"].shape == (11, 3, 2)
+    assert motion.sensitivity("ball.position").shape == (*motion["ball"].position.shape, 2)
+    assert motion.sensitivity("hard.force").shape == (11, 3, 2)
+    for k, name in enumerate(names):
+        step = 1e-6 * max(scene.values[name], 1.0)
+        ends = [scene.rollout({name: scene.values[name] + s * step})["cube"] for s in (1, -1)]
+        for kind, slopes in by.items():
+            found = (getattr(ends[0], kind) - getattr(ends[1], kind)) / (2 * step)
+            assert slopes[..., k] == pytest.approx(found, abs=2e-6 * np.abs(slopes).max())
+
+
+def test_an_objective_gives_value_and_gradient(scene):
+    def landing(motion):
+        by = np.zeros_like(motion["cube"].position)
+        by[-1, 1] = 1.0
+        return motion["cube"].position[-1, 1], {"cube.position": by}
+
+    value, gradient = scene.value_and_gradient(landing, {"cube.mass": 0.5}, wrt="cube.velocity.y")
+    assert value == scene.rollout({"cube.mass": 0.5})["cube"].position[-1, 1]
+    assert list(gradient) == ["cube.velocity.y"] and gradient["cube.velocity.y"] > 0
+
+
+def test_batches_are_their_single_motions(scene):
+    masses = np.array([0.2, 0.3, 0.5])
+    batch = scene.rollout_batch({"cube.mass": masses, "hard.c_f": 0.3}, wrt=WRT, threads=2)
+    assert len(batch) == 3 and batch.ok.all() and len(batch[1:]) == 2
+    by = np.random.default_rng(1).normal(size=batch.stacked("cube.position").shape)
+    gradients = batch.gradient({"cube.position": by})
+    for k, mass in enumerate(masses):
+        one = scene.rollout({"cube.mass": mass, "hard.c_f": 0.3}, wrt=WRT)
+        assert np.array_equal(batch[k].position, one.position)
+        assert np.array_equal(gradients[k], one.gradient({"cube.position": by[k]}).array)
+    assert "batch of 3" in repr(batch)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda s: s.rollout({"cube.mas": 1}), r"did you mean 'cube\.mass'"),
+        (lambda s: s.rollout(wrt=["cube.mas"]), r"did you mean 'cube\.mass'"),
+        (lambda s: s.rollout(outputs=["hard.forc"]), r"did you mean 'hard\.force'"),
+        (lambda s: s.rollout(outputs=["energy", "energy"]), "each name once"),
+        (lambda s: s.rollout(duration=-1.0), "at least a step"),
+        (lambda s: s.rollout(duration=np.nan), "at least a step"),
+        (lambda s: s.rollout(sensitivities=True), "wrt"),
+        (lambda s: s.rollout({"cube.mass": -1.0}), "cube.mass"),
+        (lambda s: s.rollout()["cub"], "did you mean 'cube'"),
+        (lambda s: s.rollout().gradient({}), "wrt="),
+        (lambda s: s.rollout(wrt="cube.mass").gradient({"cube.pose": 1.0}), "cube.position"),
+        (
+            lambda s: s.rollout(wrt="cube.mass").gradient({"cube.position": np.ones(5)}),
+            r"\(11, 3\)",
+        ),
+        (lambda s: s.rollout(wrt="cube.mass").gradient({"cube.position": np.nan}), "finite"),
+        (lambda s: s.rollout(wrt="cube.mass").gradient({"ball.orientation": 1.0}), "not turn"),
+        (lambda s: s.rollout(wrt="cube.mass").sensitivity("cube.position"), "sensitivities=True"),
+        (lambda s: s.rollout().vertices("cube"), "a soft body"),
+        (lambda s: s.rollout_batch({"cube.mass": 0.3}), r"one length \(B,\)"),
+        (lambda s: s.rollout_batch({"cube.mass": [1, 2], "hard.c_f": [1]}), "one length"),
+        (lambda s: s.rollout_batch(np.ones((2, 3))), r"\(B, "),
+        (lambda s: s.rollout_batch({"cube.mass": [0.3]}, threads=-1), "threads"),
+    ],
+)
+def test_what_is_wrong_is_named(scene, call, message):
+    with pytest.raises((ds.InputError, ValueError), match=message):
+        call(scene)
+
+
+def test_a_motion_that_stops_early_is_an_error_unless_wanted():
+    hard = ds.load_scene({**BALL_AND_CUBE, "world": {
+        **BALL_AND_CUBE["world"], "max_iterations": 1, "max_halvings": 0, "tolerance": 1e-14,
+    }})  # fmt: skip
+    with pytest.raises(ds.NotConverged, match="max_iterations"):
+        hard.rollout()
+    part = hard.rollout(allow_failure=True)
+    assert not part.ok and len(part.time) < 11 and "max_iterations" in repr(part)
+    batch = hard.rollout_batch({"cube.mass": [0.3, 0.4]}, allow_failure=True)
+    assert not batch.ok.any()
+
+
+def test_control_c_ends_a_long_rollout():
+    scene = pendulum().build()
+    here = threading.get_ident()
+    timer = threading.Timer(0.3, signal.pthread_kill, [here, signal.SIGINT])
+    timer.start()
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        scene.rollout(duration=50000.0)
+    timer.join()
+    assert time.monotonic() - began < 5.0  # the whole takes longer
