@@ -109,7 +109,7 @@ def test_batches_and_types(model):
 
 def test_what_is_wrong_is_said(model):
     p = torch.tensor(model.engine.values)
-    with pytest.raises(InputError, match="did you mean 'cube.position'"):
+    with pytest.raises(InputError, match=r"did you mean 'cube\.position'"):
         call(model, p, observe=["positon"])
     with pytest.raises(InputError, match="shape"):
         call(model, p[:-1])

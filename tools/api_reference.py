@@ -33,10 +33,12 @@ CALLED = ("SceneBuilder", "Values", "InputError")
 """Classes that users make themselves."""
 HEAD = """# Python API
 
-The names of `import diffsim_ros as ds`, from their docstrings. SI units, world frame z up, quaternions (x, y, z, w), double precision.
-What raises names the value and what is accepted. [First simulation](../tutorials/first_simulation.md) and
-[gradients](../tutorials/gradients.md) show them at work. Rollouts as functions of PyTorch and JAX are in `diffsim_ros.torch_layer` and
-`diffsim_ros.jax_layer`; objectives, problems and solvers in `diffsim_ros.inverse` ([inverse](../explanation/inverse.md)); the compiled engine in `diffsim_ros.engine`.
+The names of `import diffsim_ros as ds`, from their docstrings. SI units, world frame z up,
+quaternions (x, y, z, w), double precision. What raises names the value and what is accepted.
+[First simulation](../tutorials/first_simulation.md) and [gradients](../tutorials/gradients.md) show
+them at work. Rollouts as functions of PyTorch and JAX are in `diffsim_ros.torch_layer` and
+`diffsim_ros.jax_layer`; objectives, problems and solvers in `diffsim_ros.inverse`
+([inverse](../explanation/inverse.md)); the compiled engine in `diffsim_ros.engine`.
 """
 
 

@@ -115,8 +115,9 @@ class Stepping:
         if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
             raise InputError("step", "steps", steps, "a whole number >= 1")
         p = state.values.replaced(controls)
-        for name in controls or ():
-            self._check_acts(name)
+        for name in self._initial.intersection(controls or ()):
+            rule = "a value that acts during steps; this one acts at the start alone"
+            raise InputError("step", "controls", name, rule, "give it to scene.start(...)")
         segment = _engine.Segment(
             self.scene.engine, [state.snapshot], p.array[None], steps, self.scene.options,
             active=list(wrt), mode=mode, threads=1, outputs=list(observe),
@@ -125,11 +126,9 @@ class Stepping:
             raise NotConverged(f"step at {state.time:.6g} s: {segment.failure(0)}")
         return State(self.scene, state.values, segment.ends[0]), segment
 
-    def _check_acts(self, name: str) -> None:
-        info = self.scene.engine.parameters[self.scene.values.index(name)]
-        if info.initial:
-            rule = "a value that acts during steps; this one acts at the start alone"
-            raise InputError("step", "controls", name, rule, "give it to scene.start(...)")
+    @cached_property
+    def _initial(self) -> frozenset[str]:
+        return frozenset(info.name for info in self.scene.engine.parameters if info.initial)
 
     def vjp(
         self, state: State, controls: Mapping[str, float] | None, steps: int, wrt: Sequence[int],

@@ -95,7 +95,11 @@ class Values(Mapping[str, float]):
             if array.shape != self.array.shape or not np.isfinite(array).all():
                 rule = f"finite numbers of shape {self.array.shape}, or numbers by name"
                 raise InputError("values", "", changes, rule)
-        return Values(self.names, array, self.units)
+        changed = object.__new__(Values)  # shares the names: steps call this
+        changed.names, changed.units, changed._index = self.names, self.units, self._index
+        changed.array = array
+        array.flags.writeable = False
+        return changed
 
     def indices(self, names: str | Sequence[str]) -> list[int]:
         """Places of names or shell patterns, each once; InputError where one matches nothing."""
