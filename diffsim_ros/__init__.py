@@ -1,10 +1,12 @@
 """diffsim_ros: differentiable simulation for real2sim and planning with ROS 2.
 
-    import diffsim_ros as ds
-
-    scene = ds.load_scene("config/scenes/bouncing_cube.yaml")
-    rollout = scene.rollout({"cube.mass": 0.4}, wrt=["cube.velocity.*"])
-    rollout.gradient({"cube.position": cotangents})
+>>> import diffsim_ros as ds
+>>> scene = ds.load_scene("config/scenes/bouncing_cube.yaml")
+>>> rollout = scene.rollout({"cube.mass": 0.4}, wrt=["cube.velocity.x", "cube.mass"])
+>>> end = 0 * rollout["cube"].position
+>>> end[-1, 2] = 1.0  # dO/d(position): the objective is the last height
+>>> list(rollout.gradient({"cube.position": end}))
+['cube.velocity.x', 'cube.mass']
 
 Importing this package is cheap: the engine, NumPy and SciPy are imported when a name is first
 used, ROS by the nodes alone.

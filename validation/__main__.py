@@ -67,6 +67,7 @@ ITEMS = {
     "learning": "a network learns to throw a ball into a cup",
     "learning_pendulum": "pendulums of one to seven links learn to swing up, beside SAC",
     "learning_ant": "gymnasium's Ant learned here, its policy run in MuJoCo, beside SAC there",
+    "ten_tasks": "ten common tasks with public names alone, beside MuJoCo, Drake and Newton",
     "security": "hostile files of every format, each refused in 2 s and 500 MB",
     "first_data": "check, init and estimate on recordings not seen before, as they come",
     "calibration": "coverage of 95 % intervals on synthetic tosses",

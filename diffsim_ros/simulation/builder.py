@@ -16,14 +16,12 @@ from diffsim_ros.simulation.scene import Scene, load_scene
 class SceneBuilder:
     """A scene put together by calls; keys are those of docs/reference/scene.md.
 
-        scene = (
-            SceneBuilder("drop", step=1 / 240, duration=1.0)
-            .body("cube", shape={"box": {"size": [0.1, 0.1, 0.1]}}, mass=0.4,
-                  pose={"position": [0, 0, 0.5]})
-            .surface("ground", plane={})
-            .contact("cube", "ground", k_n=2e4, c_f=0.3)
-            .build()
-        )
+    >>> builder = SceneBuilder("drop", step=1 / 240, duration=1.0)
+    >>> builder = builder.body("cube", shape={"box": {"size": [0.1, 0.1, 0.1]}}, mass=0.4)
+    >>> builder = builder.surface("ground", plane={"offset": -0.5})
+    >>> builder = builder.contact("cube", "ground", k_n=2e4, c_f=0.3)
+    >>> builder.build()
+    <scene drop: 240 steps of 0.00416667 s; bodies cube (box); 31 values, 11 observables>
 
     Nothing is checked before `build`, whose InputError names the key, as for a file.
     """

@@ -23,8 +23,12 @@ SHOWN = 20
 class Values(Mapping[str, float]):
     """Numbers with names and units, in a fixed order: a read-only mapping that is also an array.
 
-    `values["cube.mass"]`, `np.asarray(values)`, `values.array` (read-only, without a copy),
-    `values.matching("cube.*")`.
+    >>> values = Values(["cube.mass", "ground.c_f"], [0.4, 0.3], ["kg", "1"])
+    >>> values["cube.mass"], values.unit("cube.mass"), values.array
+    (0.4, 'kg', array([0.4, 0.3]))
+    >>> values.matching("ground.*")
+    <1 values>
+      ground.c_f   0.3         1
     """
 
     __slots__ = ("_index", "array", "names", "units")

@@ -1,5 +1,7 @@
 """What `import diffsim_ros` offers: complete, documented, cheap to import."""
 
+import doctest
+import importlib
 import inspect
 import re
 import subprocess
@@ -26,6 +28,15 @@ def test_every_public_name_is_there_and_described():
     assert set(ds.__all__) <= set(dir(ds))
     with pytest.raises(AttributeError, match="scen"):
         _ = ds.scen
+
+
+@pytest.mark.parametrize("module", ["diffsim_ros", "simulation.builder", "simulation.values"])
+def test_examples_in_docstrings_run(module, monkeypatch):
+    pytest.importorskip("diffsim_ros._engine", reason="the engine is not built")
+    monkeypatch.chdir(ROOT)
+    found = importlib.import_module(module if module == "diffsim_ros" else f"diffsim_ros.{module}")
+    result = doctest.testmod(found)
+    assert result.attempted > 1 and not result.failed
 
 
 def test_the_page_of_the_api_is_that_of_the_docstrings():
