@@ -229,6 +229,7 @@ def marker_frames(time: np.ndarray) -> np.ndarray:
 
 def document(model: Any, rollout: Any, energy: dict[str, np.ndarray]) -> dict:
     """Content of result.yaml: status, final state, energies, contacts, every parameter."""
+    from diffsim_ros.scene.damped_friction import damped_friction
     from diffsim_ros.scene.vertices import centre_of
 
     iterations = np.asarray(rollout.iterations)
@@ -238,7 +239,11 @@ def document(model: Any, rollout: Any, energy: dict[str, np.ndarray]) -> dict:
         "scene": model.place,
         "status": rollout.status,
         "message": rollout.message,
-        "warnings": [*rollout.warnings, *model.crossings(rollout)],
+        "warnings": [
+            *damped_friction(model.parts),
+            *rollout.warnings,
+            *model.crossings(rollout),
+        ],
         "meshes": {name: report.plain() for name, report in model.meshes.items()},
         "shapes": model.shapes,
         "steps": {"wanted": model.steps, "done": len(iterations), "step": model.options.step},

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from diffsim_ros.errors import InputError, nearest
+from diffsim_ros.scene.damped_friction import damped_friction
 from diffsim_ros.scene.vertices import centre_of, vertex_positions
 from diffsim_ros.simulation.named import NamedScene
 from diffsim_ros.simulation.tangents import OBSERVABLE
@@ -63,7 +64,7 @@ class Rollout:
         self.status: str = run.status
         self.ok: bool = run.ok
         self.message: str = run.message
-        self.warnings: list[str] = list(run.warnings)
+        self.warnings: list[str] = [*damped_friction(scene.parts), *run.warnings]
 
     # --- what it holds --------------------------------------------------------------------------
 
@@ -148,6 +149,7 @@ class Rollout:
                  f"{self.status}>"]  # fmt: skip
         lines += [f"  {self[name]!r}" for name in self]
         lines += [f"  output {name} {value.shape}" for name, value in self.outputs.items()]
+        lines += [f"  warning: {text}" for text in self.warnings]
         if self._wrt:
             more = f" and {len(self._wrt) - 6} more" if len(self._wrt) > 6 else ""
             lines.append(f"  gradient by {', '.join(self.wrt[:6])}{more}")
