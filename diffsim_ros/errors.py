@@ -40,6 +40,17 @@ class InputError(ValueError):
         return type(self), (self.place, self.key, self.value, self.accepted, self.remedy)
 
 
+class EngineInputError(InputError):
+    """Unusable input that the engine has found; its message is one line like the others."""
+
+    def __init__(self, text: str) -> None:
+        ValueError.__init__(self, text)
+        self.place, self.key, self.value, self.accepted, self.remedy = "", "", None, text, ""
+
+    def __reduce__(self):
+        return type(self), (str(self),)
+
+
 class NotConverged(RuntimeError):
     """A rollout or an optimisation ended without converging; the message has where and why."""
 

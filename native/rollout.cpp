@@ -208,7 +208,7 @@ void Rollout::check_from(const Snapshot& from) const {
   }
   if (options_.spectral_radius) {
     refuse("options: spectral_radius", "is for rollouts from the scene's own start",
-           *options_.spectral_radius, "take BDF");
+           *options_.spectral_radius, "take bdf1 or bdf2 as world.scheme");
   }
 }
 

@@ -2,7 +2,9 @@
 
 PYBIND11_MODULE(_engine, m) {
   m.doc() = "Differentiable simulation engine of diffsim_ros (compiled; knows no ROS).";
-  pybind11::register_exception<diffsim::InvalidInput>(m, "InvalidInput", PyExc_ValueError);
+  const auto errors = pybind11::module_::import("diffsim_ros.errors");
+  pybind11::register_exception<diffsim::InvalidInput>(m, "InvalidInput",
+                                                      errors.attr("EngineInputError"));
   // Of arguments that are looked at inside a function (py::object): pybind11 says RuntimeError.
   pybind11::register_exception_translator([](std::exception_ptr thrown) {
     try {

@@ -128,5 +128,5 @@ def test_feedback_holds_a_pendulum_upright():
 
 def test_constrained_joints_are_refused():
     scene = pendulum(coordinates="constrained").build()
-    with pytest.raises(ValueError, match="constrained joints"):
+    with pytest.raises(ds.InputError, match="constrained joints"):
         scene.linearize(scene.start(), wrt="rod.mass")
