@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "diffsim_ros"
 KEYS = {
     "numpy": "python3-numpy", "scipy": "python3-scipy", "matplotlib": "python3-matplotlib",
-    "PIL": "python3-pil",
+    "PIL": "python3-pil", "argcomplete": "python3-argcomplete",
     "yaml": "python3-yaml", "jinja2": "python3-jinja2", "urchin": "python3-urchin-pip",
     "open3d": "python3-open3d-pip", "ament_index_python": "ament_index_python",
 }  # fmt: skip
