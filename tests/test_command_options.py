@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -325,3 +326,9 @@ def test_a_rollout_counts_its_steps_for_others_to_see():
         watch=lambda token: seen.append(token.steps),
     )
     assert seen == sorted(seen) and seen[-1] == model.steps
+
+
+def test_the_page_of_the_command_line_has_every_argument():
+    tables = runpy.run_path(str(ROOT / "tools" / "command_line.py"))["tables"]()
+    page = (ROOT / "docs" / "reference" / "command_line.md").read_text()
+    assert page.endswith(f"## Commands\n\n{tables}\n"), "./run python tools/command_line.py"

@@ -145,8 +145,8 @@ def _with_present_kind(reader: Reader, content: Mapping) -> dict:
 def read_content(source: str | Path | Mapping, set: Iterable[str] = ()) -> tuple[dict, str, Path]:
     """(mapping, place, folder) of a file, YAML text or mapping, with every KEY=VALUE of `set`."""
     content, place, base = _content(source)
-    content = assigned(Reader(place).mapping(content, ""), set, place, base)
-    return content, place, base
+    changed = assigned(Reader(place).mapping(content, ""), set, place, base)
+    return Reader(place).mapping(changed, ""), place, base
 
 
 def _content(source: str | Path | Mapping) -> tuple[object, str, Path]:
