@@ -1,7 +1,8 @@
 """Builds the engine with the top-level CMakeLists.txt where there is no colcon.
 
 Everything else stands in pyproject.toml. `run` builds the engine itself, installs the checkout
-editable and says so with DIFFSIM_ENGINE_BUILT=1.
+editable and says so with DIFFSIM_ENGINE_BUILT=1; tools/wheel.sh names the engine that it has built
+in DIFFSIM_ENGINE.
 """
 
 import os
@@ -20,8 +21,13 @@ class CMakeBuild(build_ext):
     """Configures and builds the target `_engine`, then puts it where setuptools expects it."""
 
     def build_extension(self, ext: Extension) -> None:
-        build = Path(self.build_temp).resolve() / "engine"
         out = Path(self.get_ext_fullpath(ext.name)).resolve()
+        out.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(os.environ.get("DIFFSIM_ENGINE") or self.built_engine(), out)
+
+    def built_engine(self) -> Path:
+        """Build the engine; return its file."""
+        build = Path(self.build_temp).resolve() / "engine"
         generator = ["-G", "Ninja"] if shutil.which("ninja") else []
         configure = [
             *("cmake", "-S", str(ROOT), "-B", str(build), *generator),
@@ -31,13 +37,25 @@ class CMakeBuild(build_ext):
         ]
         subprocess.run(configure, check=True)
         subprocess.run(["cmake", "--build", str(build), "--target", "_engine"], check=True)
-        built = next(build.glob("_engine*.so"))
-        out.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(built, out)
+        return next(build.glob("_engine*.so"))
+
+
+def examples() -> list[tuple[str, list[str]]]:
+    """Folders of `diffsim examples`, to where colcon puts them too: share/diffsim_ros."""
+    files: dict[str, list[str]] = {}
+    for top in ("config", "urdf"):
+        for path in sorted((ROOT / top).rglob("*")):
+            if path.is_file():
+                folder = f"share/diffsim_ros/{path.parent.relative_to(ROOT)}"
+                files.setdefault(folder, []).append(str(path.relative_to(ROOT)))
+    return list(files.items())
 
 
 if os.environ.get("DIFFSIM_ENGINE_BUILT") == "1":
     setup()
 else:
-    engine = Extension("diffsim_ros._engine", sources=[])
-    setup(ext_modules=[engine], cmdclass={"build_ext": CMakeBuild})
+    setup(
+        ext_modules=[Extension("diffsim_ros._engine", sources=[])],
+        cmdclass={"build_ext": CMakeBuild},
+        data_files=examples(),
+    )

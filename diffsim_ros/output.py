@@ -34,22 +34,28 @@ class OutputFolder:
     path      folder; None makes a new dated one, out/YYYY-MM-DD_HH-MM-SS_COMMAND
     files     names of the result files that will be written into it
     command   word in the name of the dated folder
+    force     files of an earlier run of the same command are replaced, once the new ones are there
 
-    Raises InputError if a result file exists already, or the folder cannot be made or written to.
-    As a context it is removed at the end if nothing was written.
+    Raises InputError if a result file exists already (with `force`: another command's), or the
+    folder cannot be made or written to.  As a context it is removed at the end if nothing was
+    written.
     """
 
     def __init__(
-        self, path: str | Path | None, files: Iterable[str] = (), *, command: str = "result"
-    ) -> None:
-        self.files = tuple(files)
+        self, path: str | Path | None, files: Iterable[str] = (), *, command: str = "result",
+        force: bool = False,
+    ) -> None:  # fmt: skip
+        self.files, self.force = tuple(files), force
         self._made: list[Path] = []
         if path is not None:
             self.path = Path(path)
             self._make()
         else:
             self._make_dated(command)
-        self.refuse_existing(self.files)
+        if force:
+            self._refuse_another(command)
+        else:
+            self.refuse_existing(self.files)
 
     def _make_dated(self, command: str) -> None:
         """Make a folder that is this object's alone, also beside others made in the same second."""
@@ -81,8 +87,9 @@ class OutputFolder:
         return self.path in self._made
 
     def refuse_existing(self, names: Iterable[str]) -> None:
-        """Raise InputError naming the first of `names` that is already in the folder."""
-        for name in names:
+        """Raise InputError naming the first of `names` that is already in the folder, unless it is
+        to be replaced."""
+        for name in () if self.force else names:
             target = self.path / name
             if os.path.lexists(target):
                 raise InputError(
@@ -90,8 +97,26 @@ class OutputFolder:
                     "--out",
                     "a file that exists already",
                     "results are never overwritten",
-                    "give another --out, or move the file away",
+                    "give another --out, or --force to replace those of the same command",
                 )
+
+    def _refuse_another(self, command: str) -> None:
+        """Raise InputError where the folder has the results of another command, or a folder or
+        link in the place of a file."""
+        made_by = "command: nothing"
+        with contextlib.suppress(FileNotFoundError):
+            with open(self.path / "result.yaml", encoding="utf-8", errors="replace") as file:
+                made_by = file.readline(200).strip()
+            if made_by != f"command: {command}":
+                raise InputError(
+                    self.path / "result.yaml", "--force", made_by or "an empty file",
+                    f"a folder with the results of `diffsim {command}`", "give another --out",
+                )  # fmt: skip
+        for name in self.files:
+            target = self.path / name
+            if target.is_symlink() or (target.exists() and not target.is_file()):
+                rule = "files, which are replaced; links and folders are not"
+                raise InputError(target, "--force", "no plain file", rule, "give another --out")
 
     def __truediv__(self, name: str) -> Path:
         return self.path / name
@@ -110,6 +135,9 @@ class OutputFolder:
             self.refuse_existing(str(name) for name in written)
             for name in written:
                 _sync(stage / name)
+            if self.force:  # an interruption leaves fewer files, never those of two runs
+                for name in {*self.files, *map(str, written)}:
+                    (self.path / name).unlink(missing_ok=True)
             for name in written:
                 (self.path / name).parent.mkdir(parents=True, exist_ok=True)
                 move_new(stage / name, self.path / name)

@@ -71,6 +71,14 @@ def quat_from_matrix(matrix):
     return q.reshape(*R.shape[:-2], 4)
 
 
+def matrix_angle(matrix):
+    """Angle (...) [rad] of rotation matrices (..., 3, 3), in [0, pi]."""
+    R = np.asarray(matrix, float)
+    sines = [R[..., i, j] - R[..., j, i] for i, j in ((2, 1), (0, 2), (1, 0))]
+    sine = np.linalg.norm(np.stack(sines, axis=-1), axis=-1)
+    return np.arctan2(sine, np.trace(R, axis1=-2, axis2=-1) - 1.0)
+
+
 def quat_yaw(q):
     """Yaw (...) [rad] of unit quaternions (..., 4): where the body's x axis heads, from above."""
     x, y, z, w = np.moveaxis(np.asarray(q, float), -1, 0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gc
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import yaml
@@ -30,6 +30,8 @@ DEEPEST = 60
 """Levels of lists and mappings inside each other, aliases expanded."""
 LONGEST_NUMBER = 1000
 """Characters of a scalar that is no text."""
+QUOTED = "\0"
+"""Stands for a dot inside a quoted part of a key that is set."""
 TEXT_TAG, MERGE_TAG = "tag:yaml.org,2002:str", "tag:yaml.org,2002:merge"
 EXPONENT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+")
 """1e-05, 2e+04, 1.5e3: numbers of YAML 1.2 (and JSON) that YAML 1.1 takes for text."""
@@ -143,18 +145,104 @@ def read_yaml(path: str | Path) -> object:
     return parse_yaml(text, path)
 
 
-def read_mapping(source: str | Path | Mapping, base: str | Path | None) -> tuple[object, str]:
+def read_mapping(
+    source: str | Path | Mapping, base: str | Path | None, set: Iterable[str] = ()
+) -> tuple[object, str]:
     """Return (content, place) of a YAML file or of a mapping that is already there.
 
-    A relative path is relative to `base` (a folder, or the file that names it) if that is given.
+    base  folder, or the file that names it, that a relative path is relative to
+    set   KEY=VALUE that replace values (`assigned`)
     """
     if isinstance(source, Mapping):
-        return source, str(base) if base is not None else "scene"
+        place, beside = str(base) if base is not None else "scene", base or "."
+        return assigned(source, set, place, beside), place
     path = Path(source)
     if base is not None and not path.is_absolute():
-        folder = Path(base)
-        path = (folder if folder.is_dir() else folder.parent) / path
-    return read_yaml(path), str(path)
+        path = _folder(base) / path
+    return assigned(read_yaml(path), set, str(path), path), str(path)
+
+
+def _folder(base: str | Path) -> Path:
+    folder = Path(base)
+    return folder if folder.is_dir() else folder.parent
+
+
+def assigned(
+    content: object, assignments: Iterable[str], place: object, base: str | Path
+) -> object:
+    """A copy of a mapping with every KEY=VALUE of `assignments`; itself without any.
+
+    KEY is a dotted path, VALUE is YAML.  A part of KEY in double quotes is one key, dots and all:
+    parameters.c.sets."table.c_f"=1.  An entry of a list is named by its `name`, or counted from 0:
+    links.elbow.friction_damping=0.1, contact.0.c_f=0.3.  Where the mapping names a scene's file,
+    scene.KEY=VALUE changes what is in it; base is the folder, or file, that its path starts from.
+    Raises InputError for what is no KEY=VALUE, and for a key inside what is no mapping.
+    """
+    given = list(assignments)
+    if not given:
+        return content
+    if not isinstance(content, Mapping):
+        raise InputError(place, "", content, "a mapping of keys to values")
+    changed = copied(content)
+    for assignment in given:
+        _assign(changed, str(assignment), base)
+    return changed
+
+
+def copied(value: object) -> object:
+    """A deep copy of nested mappings and lists, so that the caller's are never changed."""
+    if isinstance(value, Mapping):
+        return {key: copied(item) for key, item in value.items()}
+    return [copied(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def _assign(content: dict, assignment: str, base: str | Path) -> None:
+    """Apply one KEY=VALUE."""
+    key, sign, text = assignment.partition("=")
+    if not sign or not key.strip() or key.count('"') % 2:
+        rule = "KEY=VALUE, e.g. fit.iterations=5, keys that contain dots in double quotes"
+        raise InputError("--set", "", assignment, rule)
+    node, rest = content, re.sub('"([^"]*)"', lambda m: m[1].replace(".", QUOTED), key.strip())
+    if rest.startswith("scene.") and isinstance(content.get("scene"), str):
+        content["scene"] = read_yaml(_folder(base) / content["scene"])
+    while True:
+        plain = rest.replace(QUOTED, ".")
+        if isinstance(node, list):
+            head, _, rest = rest.partition(".")
+            place = _entry(node, head.replace(QUOTED, "."), key)
+            if not rest:
+                node[place] = parse_yaml(text, f"--set {key}")
+                return
+            node = node[place]
+        elif plain in node or "." not in rest:
+            node[plain] = parse_yaml(text, f"--set {key}")
+            return
+        else:
+            # keys may contain dots themselves (parameters.NAME.sets.gravity.z)
+            heads = [k for k in node if isinstance(k, str)]
+            heads = [
+                h for k in heads for h in (k, k.replace(".", QUOTED)) if rest.startswith(h + ".")
+            ]
+            head = max(heads, key=len, default=rest.partition(".")[0])
+            rest, head = rest[len(head) + 1 :], head.replace(QUOTED, ".")
+            if node.get(head) is None:
+                node[head] = {}
+            node = node[head]
+        if not isinstance(node, (dict, list)):
+            rule = "a key inside a mapping"
+            raise InputError("--set", key, node, rule, f"{head!r} holds a value")
+
+
+def _entry(entries: list, head: str, key: str) -> int:
+    """Number of a list's entry, by its name or its number; InputError if there is none."""
+    names = [entry.get("name") if isinstance(entry, Mapping) else None for entry in entries]
+    if head in names:
+        return names.index(head)
+    if head.isdecimal() and int(head) < len(entries):
+        return int(head)
+    known = [name for name in names if isinstance(name, str)] or range(len(entries))
+    rule = "the name of an entry of the list, or its number from 0"
+    raise InputError("--set", key, head, rule, nearest(head, known))
 
 
 def _near(path: Path) -> str:

@@ -156,6 +156,7 @@ Rollout::Rollout(const Scene& scene, const VectorXd& p, int steps, const Options
       add_frame(t);
     }
     if (options.record_modes) add_modes(stepper);
+    if (cancel) cancel->steps.fetch_add(1, std::memory_order_relaxed);
   }
   if (forward_ && !finish()) throw LateFailure();
   forward_.reset();

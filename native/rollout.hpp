@@ -36,10 +36,11 @@ enum class GradientMode {
   checkpoint    // states kept only, every step linearized again on the way back
 };
 
-/// Shared with other threads: stops rollouts and counts finished ones.
+/// Shared with other threads: stops rollouts, counts finished ones and their steps.
 struct CancelToken {
   std::atomic<bool> cancelled{false};
   std::atomic<long> done{0};
+  std::atomic<long> steps{0};
 };
 
 /// Poses, velocities and contacts at one recorded instant.

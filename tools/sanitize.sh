@@ -9,7 +9,7 @@ kind=${1:?address,undefined or thread}; shift
 BUILD=${SANITIZE_BUILD:-$ROOT/build/sanitize/${kind/,/-}}
 
 cmake -S "$ROOT" -B "$BUILD" -G Ninja -DCMAKE_BUILD_TYPE=Release -DDIFFSIM_AMENT=OFF \
-  -DPython3_EXECUTABLE="$(command -v python)" -DDIFFSIM_NATIVE_ARCH=OFF \
+  -DPython3_EXECUTABLE="$(command -v python)" -DDIFFSIM_ARCH= \
   -DDIFFSIM_SANITIZE="$kind" > /dev/null
 cmake --build "$BUILD" --target _engine
 

@@ -71,6 +71,7 @@ ITEMS = {
     "security": "hostile files of every format, each refused in 2 s and 500 MB",
     "first_data": "check, init and estimate on recordings not seen before, as they come",
     "calibration": "coverage of 95 % intervals on synthetic tosses",
+    "wheel": "the wheel made, installed into an empty environment, its first gradient",
     "demo": "./run demo with hidden truths drawn at random, also on a busy machine",
     "halves": "real recordings: estimates from disjoint sets agree within std_dev",
     "verdicts": "right and wrong models of synthetic tosses, told apart",

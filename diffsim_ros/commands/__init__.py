@@ -1,1 +1,2 @@
-"""The subcommands of `diffsim`: each module has `run(options) -> exit code`."""
+"""The subcommands of `diffsim`: each module has `add_arguments(parser)` and
+`run(options) -> exit code`."""

@@ -11,10 +11,18 @@ from pathlib import Path
 from types import ModuleType
 
 import diffsim_ros
+from diffsim_ros.commands.arguments import add_results
+from diffsim_ros.commands.results import finish, results_folder
 from diffsim_ros.errors import InputError, nearest
-from diffsim_ros.output import OutputFolder, write_json
+from diffsim_ros.output import write_json
 
 PACKAGE = "diffsim_bench"  # name under which the folder is imported
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Those of `diffsim bench`."""
+    command.add_argument("names", nargs="*", metavar="NAME", help="benchmarks to run [all]")
+    add_results(command, report="")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -24,8 +32,9 @@ def run(options: argparse.Namespace) -> int:
         if name not in known:
             raise InputError("bench", "NAME", name, "a benchmark", nearest(name, known))
     names = list(dict.fromkeys(options.names)) or sorted(known)
-    metrics, files = {}, ["metrics.json", *names]
-    with OutputFolder(options.out, files, command="bench") as folder, folder.staging() as stage:
+    metrics: dict[str, Mapping] = {}
+    files = ["metrics.json", *([] if options.force else names)]  # names are folders
+    with results_folder(options, files) as folder, folder.staging() as stage:
         for i, name in enumerate(names):
             print(f"{name} ({i + 1} of {len(names)})", file=sys.stderr, flush=True)
             out = stage / name
@@ -34,8 +43,7 @@ def run(options: argparse.Namespace) -> int:
             for key, value in flat(metrics[name]):
                 print(f"{name}.{key} = {value}", flush=True)
         write_json(stage / "metrics.json", metrics)
-    print(f"results in {folder.path}")
-    return 0
+    return finish(options, folder, "measured", metrics)
 
 
 def find_benchmarks() -> dict[str, Path]:

@@ -8,11 +8,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from diffsim_ros import __version__
+from diffsim_ros.commands.arguments import add_results
+from diffsim_ros.commands.results import finish, results_folder
 from diffsim_ros.commands.running import ProgressLine
 from diffsim_ros.errors import InputError
 from diffsim_ros.output import OutputFolder, write_json, write_yaml
 
 FILES = ("result.yaml", "metrics.json", "report.html")
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Those of `diffsim check`."""
+    command.add_argument("data", nargs="+", metavar="DATA", help="files, bags, folders")
+    add_results(command, report="report.html")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -21,17 +29,17 @@ def run(options: argparse.Namespace) -> int:
 
     with ProgressLine() as line:
         if options.out is not None:  # refused before any work
-            OutputFolder(options.out, FILES, command="check").discard_if_empty()
+            results_folder(options, FILES).discard_if_empty()
         examined, unreadable = check(options.data, lambda text: line.show(text, text))
         refusals = [*unreadable, *(one.barring for one in examined if one.barring is not None)]
         if examined:
             line.show("writing the results", "writing")
-            with OutputFolder(options.out, FILES, command="check") as folder:
-                _write(folder, examined, unreadable, options.data)
+            with results_folder(options, FILES) as folder:
+                figures = _write(folder, examined, unreadable, options)
     for one in examined:
         print(summary(one))
     if examined:
-        print(f"results in {folder.path}")
+        finish(options, folder, "unusable" if refusals else "usable", figures)
     if refusals:
         raise refusals[0]
     return 0
@@ -51,9 +59,8 @@ def summary(one: Any) -> str:
 
 
 def _write(folder: OutputFolder, examined: Sequence[Any], unreadable: Sequence[InputError],
-           data: Sequence[str]) -> None:  # fmt: skip
-    from diffsim_ros.viz.recording_report import write_recording_report
-
+           options: argparse.Namespace) -> dict:  # fmt: skip
+    """Write the files, return the content of metrics.json."""
     usable = not unreadable and all(one.barring is None for one in examined)
     document = {
         "command": "check",
@@ -66,13 +73,16 @@ def _write(folder: OutputFolder, examined: Sequence[Any], unreadable: Sequence[I
     with folder.staging() as stage:
         write_yaml(stage / "result.yaml", document)
         write_json(stage / "metrics.json", metrics)
-        unreadable_lines = [str(error) for error in unreadable]
-        write_recording_report(
-            stage / "report.html",
-            examined,
-            unreadable_lines,
-            f"diffsim check {shlex.join(map(str, data))}",
-        )
+        if not options.no_report:
+            from diffsim_ros.viz.recording_report import write_recording_report
+
+            write_recording_report(
+                stage / "report.html",
+                examined,
+                document["unreadable"],
+                f"diffsim check {shlex.join(map(str, options.data))}",
+            )
+    return metrics
 
 
 def _name(one: Any) -> str:

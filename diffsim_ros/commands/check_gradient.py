@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from diffsim_ros import __version__
+from diffsim_ros.commands.arguments import add_changes, add_results
+from diffsim_ros.commands.results import finish, results_folder
 from diffsim_ros.commands.running import ProgressLine, run_cancellable
 from diffsim_ros.commands.table import table
 from diffsim_ros.errors import InputError
-from diffsim_ros.output import OutputFolder, plain, write_json, write_yaml
+from diffsim_ros.output import plain, write_json, write_yaml
 
 FILES = ("result.yaml", "metrics.json")
 WEIGHTS = (1.0, 0.5, 0.25)
@@ -26,15 +29,27 @@ TRIALS = 5  # training trials of an estimation that are checked
 USUAL = {"m": 0.1, "rad": 0.1, "m/s": 1.0, "rad/s": 1.0, "m/s^2": 1.0}
 
 
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Those of `diffsim check-gradient`."""
+    command.add_argument("file", metavar="SCENE.yaml|ESTIMATION.yaml")
+    add_changes(command, "world.step=1/500")
+    command.add_argument("--directions", type=int, default=20, help="random directions [20]")
+    command.add_argument("--seed", type=int, default=0, help="of the directions [0]")
+    text = "leave out whether derivatives depend on the step and on the phase of contacts"
+    command.add_argument("--no-settling", action="store_true", help=text)
+    text = "exit 3 where a derivative is not that of the motion either"
+    command.add_argument("--strict", action="store_true", help=text)
+    add_results(command, report="")
+
+
 def run(options: argparse.Namespace) -> int:
     """Check, print the directions, write the report; 0 if all rules are met, else 3."""
     if options.directions < 1:
         raise InputError("check-gradient", "--directions", options.directions, "at least 1")
     if options.strict and options.no_settling:
         raise InputError("check-gradient", "--strict", "--no-settling", "one of them, or neither")
-    problems = problems_of(options.file)
-    made = OutputFolder(options.out, FILES, command="check-gradient")
-    with made as folder, ProgressLine() as line:
+    problems = problems_of(options.file, options.set)
+    with results_folder(options, FILES) as folder, ProgressLine() as line:
         report, settling = run_cancellable(
             lambda token: (
                 check(problems, options, token, line),
@@ -43,26 +58,30 @@ def run(options: argparse.Namespace) -> int:
             line=line,
         )
         with folder.staging() as stage:
-            write_yaml(stage / "result.yaml", document(options, problems, report, settling))
-            write_json(stage / "metrics.json", figures(report, settling))
+            result, metrics = (
+                document(options, problems, report, settling),
+                figures(report, settling),
+            )
+            write_yaml(stage / "result.yaml", result)
+            write_json(stage / "metrics.json", metrics)
     print(listing(report))
     for one in settling:
         print(settling_listing(one))
-    print(f"results in {folder.path}")
-    return 0 if passed(options, report, settling) else 3
+    code = 0 if passed(options, report, settling) else 3
+    return finish(options, folder, result["status"], metrics, code)
 
 
-def problems_of(path: str) -> list[tuple[str, Any]]:
+def problems_of(path: str, changes: Sequence[str] = ()) -> list[tuple[str, Any]]:
     """(label, problem) of a scene or of an estimation file; raises InputError."""
     from diffsim_ros.yaml_file import read_yaml
 
     content = read_yaml(path)
     if isinstance(content, dict) and "scene" in content:
-        return _estimation_problems(path)
-    return [("scene", _scene_problem(path))]
+        return _estimation_problems(path, changes)
+    return [("scene", _scene_problem(path, changes))]
 
 
-def _scene_problem(path: str) -> Any:
+def _scene_problem(path: str, changes: Sequence[str]) -> Any:
     """Problem of a scene: its parameters, and the mean final position as the objective."""
     from diffsim_ros.inverse.objectives import LinearFunctional
     from diffsim_ros.inverse.parameters import ParameterMap
@@ -70,7 +89,7 @@ def _scene_problem(path: str) -> Any:
     from diffsim_ros.inverse.trial import Trial
     from diffsim_ros.scene import load_scene
 
-    model = load_scene(path)
+    model = load_scene(path, set=changes)
     if model.parameters:
         chosen = ParameterMap(model.parameters, model.engine)
     else:
@@ -102,12 +121,12 @@ def usual_changes(engine: Any) -> dict[str, float]:
     return usual
 
 
-def _estimation_problems(path: str) -> list[tuple[str, Any]]:
+def _estimation_problems(path: str, changes: Sequence[str]) -> list[tuple[str, Any]]:
     """One problem per training trial, at the first guess of the file."""
     from diffsim_ros.real2sim.config import load_estimation
     from diffsim_ros.real2sim.experiment import experiment_of
 
-    config = load_estimation(path)
+    config = load_estimation(path, set=changes)
     experiment = experiment_of(config)
     model, trials = experiment.model, experiment.read({"validate": ()}).train[:TRIALS]
     return [(trial.place, _sharp(model.problem([trial], model.map.start))) for trial in trials]

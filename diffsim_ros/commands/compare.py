@@ -7,12 +7,30 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from diffsim_ros.commands.arguments import add_recordings, add_results
+from diffsim_ros.commands.results import finish, results_folder
 from diffsim_ros.commands.running import ProgressLine, run_cancellable
 from diffsim_ros.commands.table import table
 from diffsim_ros.errors import InputError
 from diffsim_ros.output import OutputFolder, write_json, write_yaml
 
 FILES = ("result.yaml", "metrics.json", "report.html", "held_out.png", "support.png")
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Those of `diffsim compare`."""
+    command.add_argument("estimations", nargs="+", metavar="ESTIMATION.yaml", help="one per model")
+    command.add_argument(
+        "--variant", nargs="+", action="append", metavar=("NAME", "KEY=VALUE"),
+        help="one more model: the first YAML with other values, e.g. "
+        "linear scene.bodies.ball.viscosity_model=linear",
+    )  # fmt: skip
+    command.add_argument(
+        "--folds", type=int, default=0, metavar="N",
+        help="of the cross-validation [each trial alone up to 10, else 5]",
+    )  # fmt: skip
+    add_recordings(command)
+    add_results(command)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -22,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
 
     configs = models_of(options)
     check_alike(configs)
-    with OutputFolder(options.out, FILES, command="compare") as folder, ProgressLine() as line:
+    with results_folder(options, FILES) as folder, ProgressLine() as line:
         found = run_cancellable(
             lambda cancel: compare_models(
                 configs, folds=options.folds, progress=line, cancel=cancel
@@ -30,10 +48,10 @@ def run(options: argparse.Namespace) -> int:
             line=line,
         )
         line.show("writing the results", "writing")
-        write(found, folder)
+        write(found, folder, report=not options.no_report)
     print(found.sentences[0] if found.status == "cancelled" else summary(found))
-    print(f"results in {folder.path}")
-    return 0 if found.status == "converged" else 3
+    code = 0 if found.status == "converged" else 3
+    return finish(options, folder, found.status, found.metrics(), code)
 
 
 def models_of(options: argparse.Namespace) -> dict[str, Any]:
@@ -67,17 +85,17 @@ def _add(models: dict[str, Any], name: str, config: Any) -> None:
     models[name] = config
 
 
-def write(found: Any, folder: OutputFolder) -> None:
-    """Write result.yaml, metrics.json, report.html and its pictures: all or none.
+def write(found: Any, folder: OutputFolder, *, report: bool = True) -> None:
+    """Write result.yaml, metrics.json, and (report) report.html and its pictures: all or none.
 
     Of a comparison that was cancelled there is no page.
     """
-    from diffsim_ros.viz.comparison_report import write_comparison_report
-
     with folder.staging() as stage:
-        write_yaml(stage / "result.yaml", found.document())
+        write_yaml(stage / "result.yaml", {"command": "compare", **found.document()})
         write_json(stage / "metrics.json", found.metrics())
-        if found.status != "cancelled":
+        if report and found.status != "cancelled":
+            from diffsim_ros.viz.comparison_report import write_comparison_report
+
             write_comparison_report(stage / "report.html", found)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from diffsim_ros.commands.arguments import add_recordings, add_results
+from diffsim_ros.commands.results import finish
 from diffsim_ros.commands.running import ProgressLine, run_cancellable
 from diffsim_ros.commands.table import table
 from diffsim_ros.output import OutputFolder, write_yaml
@@ -15,6 +17,15 @@ ALTERNATIVES = "alternatives"
 """Folder of other models that were tried, in that of the results."""
 FOLDS = 3
 """In which they are compared."""
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Those of `diffsim estimate`."""
+    command.add_argument("estimation", metavar="ESTIMATION.yaml")
+    text = "where the verdict is below good, fit what it advises and other laws too"
+    command.add_argument("--try", dest="others", action="store_true", help=text)
+    add_recordings(command)
+    add_results(command, report="report.html, pictures and motion.mcap")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -29,20 +40,39 @@ def run(options: argparse.Namespace) -> int:
     config = load_estimation(
         options.estimation, train=options.train, validate=options.validate, set=options.set
     )
-    with open_folder(options.out) as folder, ProgressLine() as line:
+    drawn = not options.no_report
+    opened = open_folder(options.out, report=drawn, force=options.force)
+    with opened as folder, ProgressLine() as line:
         result = run_cancellable(
             lambda cancel: estimate(config, progress=line, cancel=cancel), line=line
         )
         line.show("writing the results", "writing")
-        write_results(result, folder)
+        write_results(result, folder, report=drawn)
     print(summary(result))
-    print(f"results in {folder.path}")
+    code = finish(options, folder, result.status, figures(result), 0 if result.converged else 3)
     if options.others and result.verdict is not None and result.verdict.grade != "good":
-        _try_others(config, result, folder)
-    return 0 if result.converged else 3
+        _try_others(config, result, folder, options)
+    return code
 
 
-def _try_others(config: Any, result: Any, folder: OutputFolder) -> None:
+def figures(result: Any) -> dict:
+    """Headline figures: the verdict's grade, values with standard deviations, errors."""
+    found: dict[str, Any] = {
+        "verdict": None if result.verdict is None else result.verdict.grade,
+        "parameters": {
+            p.name: {"value": p.value, "std_dev": p.std_dev, "unit": p.unit}
+            for p in result.parameters
+        },
+    }
+    for phase in ("train", "validate"):
+        errors = result.metrics.get(phase) or {}
+        found[phase] = {k: v for k, v in errors.items() if isinstance(v, (int, float))}
+    return found
+
+
+def _try_others(
+    config: Any, result: Any, folder: OutputFolder, options: argparse.Namespace
+) -> None:
     """Compare the estimation with what its verdict advises and with other laws, and write their
     estimations and the comparison into a folder of the results."""
     from diffsim_ros.commands import compare
@@ -56,7 +86,10 @@ def _try_others(config: Any, result: Any, folder: OutputFolder) -> None:
         print("there is no other model to try")
         return
     files = {name: f"{name.replace(' ', '_')}.yaml" for name in others}
-    inner = OutputFolder(folder.path / ALTERNATIVES, (*compare.FILES, *files.values()))
+    inner = OutputFolder(
+        folder.path / ALTERNATIVES, (*compare.FILES, *files.values()), command="compare",
+        force=options.force,
+    )  # fmt: skip
     with inner, ProgressLine() as line:
         found = run_cancellable(
             lambda cancel: compare_models(
@@ -67,7 +100,7 @@ def _try_others(config: Any, result: Any, folder: OutputFolder) -> None:
         with inner.staging() as stage:
             for name, file in files.items():
                 write_yaml(stage / file, others[name].source)
-        compare.write(found, inner)
+        compare.write(found, inner, report=not options.no_report)
     print(f"\n{found.sentences[0] if found.status == 'cancelled' else compare.summary(found)}")
     print(f"estimations of these models in {inner.path}")
 

@@ -5,8 +5,27 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from diffsim_ros.commands.arguments import add_results
+from diffsim_ros.commands.results import finish, results_folder
 from diffsim_ros.commands.running import ProgressLine
-from diffsim_ros.output import OutputFolder, write_text
+from diffsim_ros.output import write_text
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Those of `diffsim init`."""
+    command.add_argument(
+        "--from", dest="data", nargs="+", required=True, metavar="DATA", help="recordings"
+    )
+    command.add_argument(
+        "--size", nargs="+", type=float, metavar="M", help="edge, or three, of the body"
+    )
+    command.add_argument("--mass", type=float, metavar="KG", help="of the body")
+    text = "whose poses, where there are several"
+    command.add_argument("--body", metavar="NAME", default="", help=text)
+    command.add_argument("--urdf", type=Path, metavar="FILE", help="of the robot, for its joints")
+    text = "which streams, where there are several kinds"
+    command.add_argument("--kind", metavar="KIND", default="", help=text)
+    add_results(command, report="")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -16,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
     from diffsim_ros.sensing.toss_file import write_tosses
 
     given = Given(tuple(options.size or ()), options.mass, options.urdf)
-    with OutputFolder(options.out, YAMLS, command="init") as folder, ProgressLine() as line:
+    with results_folder(options, YAMLS) as folder, ProgressLine() as line:
         kind = options.kind or ("joints" if options.urdf else "")
         wanted = {"kind": kind, "body": options.body}
         streams = streams_of(options.data, lambda text: line.show(text, text), **wanted)
@@ -37,4 +56,4 @@ def run(options: argparse.Namespace) -> int:
         print(f"fill in: {place}")
     first_of_all = "fill in what is named above, then " if made.missing else ""
     print(f"next: {first_of_all}diffsim estimate {folder / YAMLS[1]}")
-    return 0
+    return finish(options, folder, "written", {"fill_in": list(map(str, made.missing))})

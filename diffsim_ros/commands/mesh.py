@@ -7,15 +7,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from diffsim_ros import __version__
+from diffsim_ros.commands.arguments import add_results
+from diffsim_ros.commands.results import finish, results_folder
 from diffsim_ros.commands.table import table
 from diffsim_ros.errors import InputError
-from diffsim_ros.output import OutputFolder, write_json, write_yaml
+from diffsim_ros.output import write_json, write_yaml
 
 if TYPE_CHECKING:
     from diffsim_ros.scene.mesh_report import PoorTet
 
 FILES = ("result.yaml", "metrics.json", "tets.vtk")
 APART = 0.02  # volumes of tets and surface, above which a warning is given
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Those of `diffsim mesh`."""
+    command.add_argument("file", metavar="SURFACE|TETS", help=".obj .stl .ply, or .msh .mesh .vtk")
+    command.add_argument("--edge", type=float, metavar="M", help="of the tets [a tenth]")
+    command.add_argument("--scale", type=float, metavar="F", help="on the coordinates [1]")
+    text = "of the worst tet [5]"
+    command.add_argument("--least-angle", type=float, default=5.0, metavar="DEG", help=text)
+    add_results(command, report="")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -38,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     )
     document = {"command": "mesh", "version": __version__, "file": str(path),
                 "status": "converged", "digest": mesh_files.digest_of(mesh)}  # fmt: skip
-    with OutputFolder(options.out, FILES, command="mesh") as folder, folder.staging() as stage:
+    with results_folder(options, FILES) as folder, folder.staging() as stage:
         mesh_files.write_tets(stage / "tets.vtk", mesh)
         write_yaml(stage / "result.yaml", document)
         write_json(stage / "metrics.json", report.plain())
@@ -47,8 +59,7 @@ def run(options: argparse.Namespace) -> int:
     if volume is not None and abs(report.volume / volume - 1) > APART:
         print(f"warning: the tets' volume is {report.volume / volume - 1:+.1%} of the surface's: "
               "a smaller --edge follows it more closely")  # fmt: skip
-    print(f"results in {folder.path}")
-    return 0
+    return finish(options, folder, document["status"], report.plain())
 
 
 def _named(tet: PoorTet) -> str:

@@ -9,15 +9,26 @@ from typing import Any
 import numpy as np
 
 from diffsim_ros import __version__
+from diffsim_ros.commands.arguments import add_results, add_scene
+from diffsim_ros.commands.results import finish, results_folder
 from diffsim_ros.commands.running import ProgressLine, run_cancellable
 from diffsim_ros.commands.statics import in_scene, strongest
 from diffsim_ros.commands.table import table
 from diffsim_ros.errors import InputError, NotConverged
-from diffsim_ros.output import OutputFolder, write_bytes, write_json, write_yaml
+from diffsim_ros.output import write_bytes, write_json, write_yaml
 
 FILES = ("result.yaml", "metrics.json", "scene.yaml", "modes.npz", "modes.png", "report.html")
 DRAWN = 6  # most modes in the picture
 SWING = 0.08  # of the scene's extent, by which a shape is drawn displaced
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Those of `diffsim modes`."""
+    add_scene(command)
+    command.add_argument("--count", type=int, default=6, metavar="N", help="of modes [6]")
+    places = ("equilibrium", "start")
+    command.add_argument("--at", choices=places, default=places[0], help="about what")
+    add_results(command)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -27,8 +38,8 @@ def run(options: argparse.Namespace) -> int:
 
     if options.count < 1:
         raise InputError("modes", "--count", options.count, "at least 1")
-    model = load_scene(options.scene, estimated=options.estimated)
-    with OutputFolder(options.out, FILES, command="modes") as folder, ProgressLine() as line:
+    model = load_scene(options.scene, estimated=options.estimated, set=options.set)
+    with results_folder(options, FILES) as folder, ProgressLine() as line:
         line.show("searching for equilibrium and modes", "modes")
 
         def work(token: Any) -> Any:
@@ -48,12 +59,12 @@ def run(options: argparse.Namespace) -> int:
                 stage / "modes.npz", frequency=found.frequency, shape=found.shape,
                 position=found.position, orientation=found.orientation,
             )  # fmt: skip
-            shapes = picture(model, found)
-            write_bytes(stage / "modes.png", shapes)
-            page(stage / "report.html", model, found, result, shapes)
+            if not options.no_report:
+                shapes = picture(model, found)
+                write_bytes(stage / "modes.png", shapes)
+                page(stage / "report.html", model, found, result, shapes)
     print(listing(result))
-    print(f"results in {folder.path}")
-    return 0
+    return finish(options, folder, result["status"], figures(found))
 
 
 def derivatives(found: Any) -> tuple[np.ndarray, str]:

@@ -7,10 +7,12 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from diffsim_ros.commands.arguments import add_changes, add_estimated, add_results
+from diffsim_ros.commands.results import finish, results_folder
 from diffsim_ros.commands.running import ProgressLine, run_cancellable
 from diffsim_ros.commands.table import table
 from diffsim_ros.errors import InputError
-from diffsim_ros.output import OutputFolder, write_bytes, write_json, write_yaml
+from diffsim_ros.output import write_bytes, write_json, write_yaml
 
 FILES = (
     "result.yaml", "metrics.json", "scene.yaml", "trajectory.yaml", "report.html", "motion.png",
@@ -18,6 +20,16 @@ FILES = (
 )  # fmt: skip
 LISTED = 8
 """Candidates that are printed."""
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Those of `diffsim plan`."""
+    command.add_argument("plan", metavar="PLAN.yaml")
+    add_estimated(command)
+    add_changes(command, "search.starts=3")
+    text = "of a legged robot: write motion.gif, too, the motion at half speed"
+    command.add_argument("--animation", action="store_true", help=text)
+    add_results(command)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -34,20 +46,21 @@ def run(options: argparse.Namespace) -> int:
         raise InputError("plan", "--animation", True, rule)
     if kind in others:
         return others[kind].run(options)
-    config = load_plan(options.plan, estimated=options.estimated)
+    config = load_plan(options.plan, estimated=options.estimated, set=options.set)
 
     def report(start: int, starts: int, iteration: int, objective: float) -> None:
         text = f"start {start + 1} of {starts}  iteration {iteration}  objective {objective:.6g}"
         line.show(text, "plan")
 
-    with OutputFolder(options.out, FILES, command="plan") as folder, ProgressLine() as line:
+    with results_folder(options, FILES) as folder, ProgressLine() as line:
         result = run_cancellable(lambda c: plan(config, progress=report, cancel=c), line=line)
         line.show("writing the results", "writing")
         with folder.staging() as stage:
-            write_all(stage, result, f"diffsim plan {options.plan}")
+            shown = None if options.no_report else f"diffsim plan {options.plan}"
+            metrics = write_all(stage, result, shown)
     print(summary(result))
-    print(f"results in {folder.path}")
-    return 0 if result.status == "reached" else 3
+    code = 0 if result.status == "reached" else 3
+    return finish(options, folder, result.status, metrics, code)
 
 
 def summary(result: Any) -> str:
@@ -103,24 +116,38 @@ def candidate_rows(result: Any) -> tuple[list[str], list[list[str]]]:
     return head, rows
 
 
-def write_all(stage: Path, result: Any, command: str) -> None:
-    """Write every file of FILES into `stage`."""
+def write_all(stage: Path, result: Any, command: str | None) -> dict:
+    """Write every file of FILES into `stage`; return the content of metrics.json.
+
+    command  that the report shows; None: without report and picture
+    """
     from diffsim_ros.commands import simulate
     from diffsim_ros.planning import results
     from diffsim_ros.scene.model import load_scene
     from diffsim_ros.sensing import bags
+
+    planned, metrics = results.planned_scene(result), results.figures(result)
+    model = load_scene(planned, base=result.config.place)
+    write_yaml(stage / "scene.yaml", planned)
+    write_yaml(stage / "result.yaml", results.document(result))
+    write_json(stage / "metrics.json", metrics)
+    if result.carried is not None:
+        write_yaml(stage / "trajectory.yaml", result.carried.trajectory.mapping())
+    if command is not None:
+        write_report(stage, result, model, command)
+    poses, markers = simulate.recording(model, result.best.motion)
+    bags.write_motion(stage / "motion.mcap", poses, markers=markers)
+    return metrics
+
+
+def write_report(stage: Path, result: Any, model: Any, command: str) -> None:
+    """Write motion.png and report.html of the planned scene `model`."""
+    from diffsim_ros.planning import results
     from diffsim_ros.viz.render import camera_for, render_png
     from diffsim_ros.viz.scene_markers import picture_markers, target_markers
     from diffsim_ros.viz.scene_report import write_simulation_report
 
-    planned = results.planned_scene(result)
-    model = load_scene(planned, base=result.config.place)
     motion = result.best.motion
-    write_yaml(stage / "scene.yaml", planned)
-    write_yaml(stage / "result.yaml", results.document(result))
-    write_json(stage / "metrics.json", results.figures(result))
-    if result.carried is not None:
-        write_yaml(stage / "trajectory.yaml", result.carried.trajectory.mapping())
     drawn = picture_markers(model, motion) + target_markers(result.targets)
     camera = camera_for([m for m in drawn if m.ns.startswith(("body/", "path/", "target"))])
     picture = render_png(drawn, camera=camera, title=result.config.name)
@@ -134,5 +161,3 @@ def write_all(stage: Path, result: Any, command: str) -> None:
         tables=[("Candidates: goals' distances [m, m/s, rad]", head, rows)],
         targets=result.targets, warnings=results.notes(result),
     )  # fmt: skip
-    poses, markers = simulate.recording(model, motion)
-    bags.write_motion(stage / "motion.mcap", poses, markers=markers)

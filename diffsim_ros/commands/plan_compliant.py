@@ -6,12 +6,14 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from diffsim_ros.commands.results import finish, results_folder
 from diffsim_ros.commands.running import ProgressLine, run_cancellable
 from diffsim_ros.commands.table import table
-from diffsim_ros.output import OutputFolder, write_bytes, write_json, write_yaml
+from diffsim_ros.output import write_bytes, write_json, write_yaml
 
 if TYPE_CHECKING:
     from diffsim_ros.planning.locomotion.compliant import CompliantResult
+    from diffsim_ros.scene import SceneModel
 
 FILES = ("result.yaml", "metrics.json", "scene.yaml", "targets.csv", "motion.png",
          "motion.mcap")  # fmt: skip
@@ -22,19 +24,19 @@ def run(options: argparse.Namespace) -> int:
     from diffsim_ros.planning.locomotion.compliant import refine
     from diffsim_ros.planning.locomotion.compliant_config import load_compliant
 
-    config = load_compliant(options.plan, estimated=options.estimated)
+    config = load_compliant(options.plan, estimated=options.estimated, set=options.set)
 
     def report(iteration: int, objective: float) -> None:
         line.show(f"iteration {iteration}  objective {objective:.6g}", "plan")
 
-    with OutputFolder(options.out, FILES, command="plan") as folder, ProgressLine() as line:
+    with results_folder(options, FILES) as folder, ProgressLine() as line:
         result = run_cancellable(lambda c: refine(config, progress=report, cancel=c), line=line)
         line.show("writing the results", "writing")
         with folder.staging() as stage:
-            write_all(stage, result)
+            metrics = write_all(stage, result, drawn=not options.no_report)
     print(summary(result))
-    print(f"results in {folder.path}")
-    return 0 if result.status == "reached" else 3
+    code = 0 if result.status == "reached" else 3
+    return finish(options, folder, result.status, metrics, code)
 
 
 def summary(result: CompliantResult) -> str:
@@ -59,24 +61,32 @@ def summary(result: CompliantResult) -> str:
     return "\n".join(lines)
 
 
-def write_all(stage: Path, result: CompliantResult) -> None:
-    """Write every file of FILES into `stage`."""
+def write_all(stage: Path, result: CompliantResult, *, drawn: bool) -> dict:
+    """Write every file of FILES into `stage`, (drawn) the picture too; return the content of
+    metrics.json."""
     from diffsim_ros.commands.simulate import recording
     from diffsim_ros.planning.locomotion import compliant_results as results
     from diffsim_ros.scene.model import load_scene
     from diffsim_ros.sensing.bags import write_motion
+
+    scene, metrics = results.walking_scene(result), results.figures(result)
+    write_yaml(stage / "scene.yaml", scene)
+    write_yaml(stage / "result.yaml", results.document(result))
+    write_json(stage / "metrics.json", metrics)
+    write_bytes(stage / "targets.csv", results.table_of(result).encode())
+    model = load_scene(scene, base=result.config.place)
+    if drawn:
+        write_bytes(stage / "motion.png", picture(result, model))
+    poses, markers = recording(model, result.motion)
+    write_motion(stage / "motion.mcap", poses, markers=markers)
+    return metrics
+
+
+def picture(result: CompliantResult, model: SceneModel) -> bytes:
+    """PNG of the motion."""
     from diffsim_ros.viz.render import camera_for, render_png
     from diffsim_ros.viz.scene_markers import picture_markers
 
-    scene = results.walking_scene(result)
-    write_yaml(stage / "scene.yaml", scene)
-    write_yaml(stage / "result.yaml", results.document(result))
-    write_json(stage / "metrics.json", results.figures(result))
-    write_bytes(stage / "targets.csv", results.table_of(result).encode())
-    model = load_scene(scene, base=result.config.place)
-    drawn = picture_markers(model, result.motion)
-    camera = camera_for([m for m in drawn if m.ns.startswith(("body/", "path/"))])
-    picture = render_png(drawn, camera=camera, title=result.config.name)
-    write_bytes(stage / "motion.png", picture)
-    poses, markers = recording(model, result.motion)
-    write_motion(stage / "motion.mcap", poses, markers=markers)
+    shown = picture_markers(model, result.motion)
+    camera = camera_for([m for m in shown if m.ns.startswith(("body/", "path/"))])
+    return render_png(shown, camera=camera, title=result.config.name)

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from diffsim_ros.commands.results import finish, results_folder
 from diffsim_ros.commands.running import ProgressLine, run_cancellable
 from diffsim_ros.commands.table import table
 from diffsim_ros.errors import InputError
-from diffsim_ros.output import OutputFolder, write_bytes, write_json, write_yaml
+from diffsim_ros.output import write_bytes, write_json, write_yaml
 
 if TYPE_CHECKING:
     from diffsim_ros.planning.locomotion import LocomotionConfig, LocomotionMotion
@@ -29,26 +30,27 @@ seconds; how long the end of a motion that does not repeat itself is seen [s].""
 def run(options: argparse.Namespace) -> int:
     """Plan, write the results, print constraints and goals; 0 if all goals are reached, else 3."""
     from diffsim_ros.planning.locomotion import generate, load_locomotion
+    from diffsim_ros.planning.locomotion.result import figures
 
     if options.estimated:
         rule = "absent: a locomotion has no scene that is estimated"
         raise InputError("plan", "--estimated", options.estimated, rule)
-    config = load_locomotion(options.plan)
+    config = load_locomotion(options.plan, set=options.set)
 
     def report(attempt: int, iteration: int, value: float) -> None:
         text = f"attempt {attempt + 1} of {config.attempts}  iteration {iteration}  E {value:.6g}"
         line.show(text, "plan")
 
-    with OutputFolder(options.out, FILES, command="plan") as folder, ProgressLine() as line:
+    with results_folder(options, FILES) as folder, ProgressLine() as line:
         motion = run_cancellable(lambda c: generate(config, progress=report, cancel=c), line=line)
         line.show("writing the results", "writing")
         with folder.staging() as stage:
-            write_all(stage, config, motion)
+            write_all(stage, config, motion, drawn=not options.no_report)
             if options.animation:
                 write_bytes(stage / "motion.gif", animated(config, motion))
     print(summary(motion))
-    print(f"results in {folder.path}")
-    return 0 if motion.status == "reached" else 3
+    code = 0 if motion.status == "reached" else 3
+    return finish(options, folder, motion.status, figures(motion), code)
 
 
 def summary(motion: LocomotionMotion) -> str:
@@ -70,16 +72,27 @@ def summary(motion: LocomotionMotion) -> str:
     return "\n".join(lines)
 
 
-def write_all(stage: Path, config: LocomotionConfig, motion: LocomotionMotion) -> None:
-    """Write every file of FILES into `stage`; no trajectory of a motion that is violated."""
-    from diffsim_ros.planning.locomotion.result import document, figures, link_segments
-    from diffsim_ros.viz import locomotion_plots, style
+def write_all(
+    stage: Path, config: LocomotionConfig, motion: LocomotionMotion, *, drawn: bool
+) -> None:
+    """Write every file of FILES into `stage`, (drawn) the pictures too; no trajectory of a motion
+    that is violated."""
+    from diffsim_ros.planning.locomotion.result import document, figures
 
     write_yaml(stage / "result.yaml", document(config, motion))
     write_json(stage / "metrics.json", figures(motion))
     motion.save(stage / "motion.npz")
     if motion.holds:
         write_yaml(stage / "trajectory.yaml", motion.trajectory().mapping())
+    if drawn:
+        draw(stage, config, motion)
+
+
+def draw(stage: Path, config: LocomotionConfig, motion: LocomotionMotion) -> None:
+    """Write motion.png and footfalls.png."""
+    from diffsim_ros.planning.locomotion.result import link_segments
+    from diffsim_ros.viz import locomotion_plots, style
+
     weights = motion.forces / max(1e-9, float(motion.forces.sum(axis=1)[:, 2].mean()))
     figure = locomotion_plots.poses_in_space(
         link_segments(config.robot, motion), motion.com, motion.contacts, motion.contact, weights

@@ -8,12 +8,28 @@ from typing import Any
 
 import numpy as np
 
+from diffsim_ros.commands.arguments import add_changes, add_results
+from diffsim_ros.commands.results import finish, results_folder
 from diffsim_ros.commands.running import ProgressLine, run_cancellable
 from diffsim_ros.commands.table import table
 from diffsim_ros.errors import InputError
-from diffsim_ros.output import OutputFolder, write_yaml
+from diffsim_ros.output import write_yaml
 
 TRAINED, EVALUATED = ("policy.npz", "result.yaml"), ("result.yaml",)
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Those of `diffsim policy`."""
+    command.add_argument("do", choices=("train", "evaluate"), metavar="train|evaluate")
+    command.add_argument("environment", metavar="ENVIRONMENT.yaml")
+    command.add_argument("policy", nargs="?", metavar="POLICY.npz", help="to evaluate")
+    add_changes(command, "horizon=200")
+    text = "of the training [200]"
+    command.add_argument("--iterations", type=int, default=200, metavar="N", help=text)
+    text = "of the evaluation [20]"
+    command.add_argument("--episodes", type=int, default=20, metavar="N", help=text)
+    command.add_argument("--seed", type=int, default=0, help="of starts and noise [0]")
+    add_results(command, report="")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -31,13 +47,13 @@ def _train(options: argparse.Namespace) -> int:
 
     if options.iterations < 1:
         raise InputError("policy train", "--iterations", options.iterations, "at least 1")
-    config = load_environment(options.environment)
+    config = load_environment(options.environment, set=options.set)
     require("torch").set_num_threads(1)
     from diffsim_ros.learning.shac import ShacOptions, train
 
     settings = ShacOptions(iterations=options.iterations, threads=0)
     cancelled: list[bool] = []
-    with OutputFolder(options.out, TRAINED, command="policy") as folder, ProgressLine() as line:
+    with results_folder(options, TRAINED) as folder, ProgressLine() as line:
 
         def report(iteration: int, value: float) -> None:
             line.show(f"iteration {iteration} of {options.iterations}  return {value:.6g}", "train")
@@ -51,11 +67,12 @@ def _train(options: argparse.Namespace) -> int:
             return train(config, settings, seed=options.seed, progress=report, cancel=stop)
 
         result = run_cancellable(work, line=line)
+        status = "cancelled" if cancelled else "trained"
         with folder.staging() as stage:
             result.policy.save(stage / "policy.npz")
             write_yaml(stage / "result.yaml", {
-                "environment": config.name, "digest": config.digest(), "seed": options.seed,
-                "status": "cancelled" if cancelled else "trained", "best_return": result.best,
+                "command": "policy", "environment": config.name, "digest": config.digest(),
+                "seed": options.seed, "status": status, "best_return": result.best,
                 "actions": result.actions, "episodes": result.episodes,
                 "cpu_seconds": result.cpu_seconds, "failed_motions": result.failures,
                 "updates_without_a_finite_gradient": result.skipped,
@@ -67,8 +84,8 @@ def _train(options: argparse.Namespace) -> int:
     first = result.history[0][2]
     print(f"return {first:.4g} at first, {result.best:.4g} at best; {result.episodes} episodes, "
           f"{result.cpu_seconds:.1f} s of CPU")  # fmt: skip
-    print(f"results in {folder.path}")
-    return 3 if cancelled else 0
+    found = {"first_return": first, "best_return": result.best, "episodes": result.episodes}
+    return finish(options, folder, status, found, 3 if cancelled else 0)
 
 
 def _evaluate(options: argparse.Namespace) -> int:
@@ -79,28 +96,31 @@ def _evaluate(options: argparse.Namespace) -> int:
         raise InputError("policy evaluate", "POLICY", None, "a policy file, behind the environment")
     if options.episodes < 1:
         raise InputError("policy evaluate", "--episodes", options.episodes, "at least 1")
-    config, policy = load_environment(options.environment), Policy.load(options.policy)
+    config = load_environment(options.environment, set=options.set)
+    policy = Policy.load(options.policy)
     policy.check(config, options.policy)
-    with OutputFolder(options.out, EVALUATED, command="policy") as folder:
+    with results_folder(options, EVALUATED) as folder:
         start = time.perf_counter()
         found = evaluate(policy, config, options.episodes, seed=options.seed)
         spent = time.perf_counter() - start
         same = policy.digest == config.digest()
         with folder.staging() as stage:
             write_yaml(stage / "result.yaml", {
-                "environment": config.name, "digest": config.digest(), "seed": options.seed,
-                "learned_here": same, "returns": found.returns, "lengths": found.lengths,
+                "command": "policy", "environment": config.name, "digest": config.digest(),
+                "seed": options.seed, "status": "evaluated", "learned_here": same,
+                "returns": found.returns, "lengths": found.lengths,
                 "failed_motions": found.failures,
             })  # fmt: skip
     rows = [["episodes", "mean return", "std", "least", "most", "mean length", "failed"]]
     rows.append([
         str(options.episodes),
-        *(f"{figure(found.returns):.4g}" for figure in (np.mean, np.std, np.min, np.max)),
+        *(f"{of(found.returns):.4g}" for of in (np.mean, np.std, np.min, np.max)),
         f"{np.mean(found.lengths):.4g}", str(found.failures),
     ])  # fmt: skip
     print(table(rows))
     if not same:
         print("the environment is not the one that it was learned in (scene, reward or start); "
               "observations and actions are the same")  # fmt: skip
-    print(f"{spent:.2f} s; results in {folder.path}")
-    return 0
+    print(f"{spent:.2f} s")
+    figures = {"mean_return": float(np.mean(found.returns)), "failed_motions": found.failures}
+    return finish(options, folder, "evaluated", figures)

@@ -12,6 +12,7 @@ from typing import Any, TextIO, TypeVar
 
 T = TypeVar("T")
 POLL = 0.05  # seconds between checks of the worker
+LATE = 0.5  # seconds after which the rest of some work is estimated
 GRACE = 5.0  # seconds a cancelled worker has to end after a second Ctrl-C
 
 
@@ -92,9 +93,24 @@ def handled(
             signal.signal(number, old)
 
 
-def run_cancellable(work: Callable[[Any], T], *, line: ProgressLine | None = None) -> T:
+def share_done(line: ProgressLine, phase: str, done: int, whole: int, since: float) -> None:
+    """Show how much of the work is done and the time that it will take [s], once that is known.
+
+    since  time.monotonic() when it began
+    """
+    spent = time.monotonic() - since
+    if done and spent > LATE:
+        left = seconds(spent * (whole - done) / done)
+        line.show(f"{phase}: {100 * done // whole} %  {left} left", f"{phase} share")
+
+
+def run_cancellable(
+    work: Callable[[Any], T], *, line: ProgressLine | None = None,
+    watch: Callable[[Any], object] | None = None,
+) -> T:  # fmt: skip
     """Run `work(cancel_token)` in a thread; return what it returns, raise what it raises.
 
+    watch  called with the token again and again meanwhile, to show how far it is
     The first Ctrl-C (or SIGTERM) cancels the token, so that the work returns the best so far; the
     second raises KeyboardInterrupt.  Long calls into the engine do not delay either.
     """
@@ -119,6 +135,8 @@ def run_cancellable(work: Callable[[Any], T], *, line: ProgressLine | None = Non
         worker.start()
         while worker.is_alive():
             worker.join(POLL)
+            if watch is not None and not presses and worker.is_alive():
+                watch(token)
             if presses and not reported:
                 reported = 1
                 line.close()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import io
 import math
+import shlex
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -13,19 +15,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from diffsim_ros import __version__
-from diffsim_ros.commands.running import ProgressLine, run_cancellable
+from diffsim_ros.commands.arguments import add_results, add_scene
+from diffsim_ros.commands.results import finish, results_folder
+from diffsim_ros.commands.running import ProgressLine, run_cancellable, share_done
 from diffsim_ros.errors import InputError
-from diffsim_ros.output import OutputFolder, write_json, write_yaml
+from diffsim_ros.output import write_bytes, write_json, write_yaml
 from diffsim_ros.units import read_number
-from diffsim_ros.viz.field_colours import FieldColours, field_colours, fields_of
 
 if TYPE_CHECKING:
     from diffsim_ros.commands.simulate_ensemble import Ensemble
     from diffsim_ros.inverse.step_error import StepErrors
+    from diffsim_ros.viz.field_colours import FieldColours
 
 FILES = (
     "result.yaml", "metrics.json", "scene.yaml", "report.html", "motion.png", "energy.png",
-    "motion.mcap", "outputs.csv", "outputs.npz", "ensemble.csv",
+    "motion.mcap", "motion.npz", "outputs.csv", "outputs.npz", "ensemble.csv",
 )  # fmt: skip
 
 
@@ -33,23 +37,48 @@ SHOWN = 12  # errors that are printed of each kind; result.yaml has all
 MARKER_RATE = 30.0  # of soft bodies in motion.mcap [Hz]
 
 
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Those of `diffsim simulate`."""
+    add_scene(command)
+    text = "estimate the errors of the step by runs of half and a quarter of it"
+    command.add_argument("--error", action="store_true", help=text)
+    text = "halve the step until no position errs by more, e.g. 1mm"
+    command.add_argument("--tolerance", metavar="LENGTH", help=text)
+    text = "also write outputs.npz: stress and strain per tetrahedron, tension per spring"
+    command.add_argument("--fields", action="store_true", help=text)
+    text = "colour solids in motion.mcap and motion.png by von_mises, stress.xx, strain.zz"
+    command.add_argument("--colour", metavar="FIELD", help=text)
+    text = "values of the colours' two ends [smallest and largest of the motion]"
+    command.add_argument("--colour-range", nargs=2, type=float, metavar=("LOW", "HIGH"),
+                         help=text)  # fmt: skip
+    text = "also simulate N motions that differ as the estimate leaves open, and by --kick"
+    command.add_argument("--ensemble", type=int, metavar="N", help=text)
+    text = "random spin of every impact of a rigid body, rad/s by m/s of approach [0]"
+    command.add_argument("--kick", type=float, metavar="K", help=text)
+    command.add_argument("--seed", type=int, default=0, help="of the ensemble [0]")
+    add_results(command, report="report.html, pictures and motion.mcap")
+
+
 def run(options: argparse.Namespace) -> int:
     """Simulate, write the results; 0 if every step converged, else 3 (results marked so)."""
-    from diffsim_ros.commands import simulate_ensemble
     from diffsim_ros.scene import load_scene
 
-    simulate_ensemble.check(options)
-    model = load_scene(options.scene, estimated=options.estimated)
+    check_ensemble(options)
+    model = load_scene(options.scene, estimated=options.estimated, set=options.set)
     if options.ensemble is not None:
+        from diffsim_ros.commands import simulate_ensemble
+
         simulate_ensemble.check_scene(model, options)
     limit = None if options.tolerance is None else length(options.tolerance)
     coloured = colour_fields(model, options.colour, options.colour_range)
-    with OutputFolder(options.out, FILES, command="simulate") as folder, ProgressLine() as line:
+    with results_folder(options, FILES) as folder, ProgressLine() as line:
         if limit is not None:
             model = run_cancellable(lambda token: within(model, limit, token, line), line=line)
+        began = time.monotonic()
         rollout, elapsed = run_cancellable(
-            lambda token: roll_out(model, token, line, options.fields, coloured), line=line
-        )
+            lambda token: roll_out(model, token, line, options.fields, coloured), line=line,
+            watch=lambda token: share_done(line, "simulating", token.steps, model.steps, began),
+        )  # fmt: skip
         errors = None
         if rollout.ok and (options.error or limit is not None):
             errors = run_cancellable(lambda token: errors_of(model, token, line), line=line)
@@ -62,9 +91,14 @@ def run(options: argparse.Namespace) -> int:
         line.show("writing the results", "writing")
         field = None
         if coloured:
+            from diffsim_ros.viz.field_colours import field_colours
+
             field = field_colours(model, rollout, options.colour, options.colour_range)
         with folder.staging() as stage:
-            result = write_all(stage, model, rollout, elapsed, errors, field, members)
+            result, metrics = write_all(
+                stage, model, rollout, elapsed, errors, field, members,
+                report=None if options.no_report else command_line(options),
+            )  # fmt: skip
     for text in result["warnings"]:
         print(f"warning: {text}")
     if limit is not None:
@@ -72,8 +106,27 @@ def run(options: argparse.Namespace) -> int:
     if errors is not None:
         print(listing(errors))
     print(f"{rollout.status}: {rollout.message}" if rollout.message else rollout.status)
-    print(f"results in {folder.path}")
-    return 0 if rollout.ok else 3
+    return finish(options, folder, rollout.status, metrics, 0 if rollout.ok else 3)
+
+
+def command_line(options: argparse.Namespace) -> str:
+    """The command that repeats the run, for its report."""
+    words = ["diffsim", options.command, options.scene]
+    words += ["--estimated", options.estimated] if options.estimated else []
+    return shlex.join(map(str, words + (["--set", *options.set] if options.set else [])))
+
+
+def check_ensemble(options: argparse.Namespace) -> None:
+    """InputError for options that do not go together, or have no such value."""
+    if options.ensemble is None:
+        if options.kick is not None:
+            raise InputError("simulate", "--kick", options.kick, "given with --ensemble")
+        return
+    if options.ensemble < 2:
+        raise InputError("simulate", "--ensemble", options.ensemble, "2 members or more")
+    if options.kick is None and options.estimated is None:
+        rule = "--estimated, --kick or both: what differs between the members"
+        raise InputError("simulate", "--ensemble", options.ensemble, rule)
 
 
 def colour_fields(model: Any, field: str | None, limits: Sequence[float] | None) -> list[str]:
@@ -84,6 +137,8 @@ def colour_fields(model: Any, field: str | None, limits: Sequence[float] | None)
         return []
     if limits is not None and not (np.isfinite(limits).all() and limits[0] < limits[1]):
         raise InputError("simulate", "--colour-range", limits, "two numbers, LOW < HIGH")
+    from diffsim_ros.viz.field_colours import fields_of
+
     return [value.name for value in fields_of(model, field).values()]
 
 
@@ -166,11 +221,13 @@ def roll_out(
 
 def write_all(
     stage: Path, model: Any, rollout: Any, elapsed: float, errors: StepErrors | None = None,
-    field: FieldColours | None = None, members: Ensemble | None = None,
-) -> dict:  # fmt: skip
-    """Write the files of FILES into `stage`; return the content of result.yaml."""
-    from diffsim_ros.commands import simulate_outputs, simulate_report
-    from diffsim_ros.sensing import bags
+    field: FieldColours | None = None, members: Ensemble | None = None, *, report: str | None,
+) -> tuple[dict, dict]:  # fmt: skip
+    """Write the files of FILES into `stage`; return the contents of result.yaml and metrics.json.
+
+    report  the command that the report shows; None: without page, pictures and motion.mcap
+    """
+    from diffsim_ros.commands import simulate_outputs
 
     energy = model.engine.energies(rollout)
     result = document(model, rollout, energy)
@@ -183,16 +240,38 @@ def write_all(
         members.write(stage)
     write_yaml(stage / "scene.yaml", model.description)
     write_yaml(stage / "result.yaml", result)
-    write_json(stage / "metrics.json", figures(model, rollout, energy, elapsed))
-    simulate_report.write(stage, model, rollout, energy, result["warnings"], field)
+    metrics = figures(model, rollout, energy, elapsed)
+    write_json(stage / "metrics.json", metrics)
     simulate_outputs.write(stage, model.engine, rollout)
+    write_motion(stage / "motion.npz", model, rollout)
+    if report is None:
+        return result, metrics
+    from diffsim_ros.commands import simulate_report
+    from diffsim_ros.sensing import bags
+
+    simulate_report.write(stage, model, rollout, energy, result["warnings"], field, report)
     poses, markers = recording(model, rollout, field)
     bags.write_motion(
         stage / "motion.mcap", poses, markers=markers,
         wrenches=simulate_outputs.wrenches(model, rollout),
         joints=simulate_outputs.joint_states(model, rollout),
     )  # fmt: skip
-    return result
+    return result, metrics
+
+
+def write_motion(path: Path, model: Any, rollout: Any) -> None:
+    """Write t (F,) [s] and, of each body, BODY.position, .velocity (F, 3) of its centre and, of
+    frames, .orientation (F, 4), .angular_velocity (F, 3)."""
+    from diffsim_ros.scene.vertices import centre_of
+
+    tracks = {
+        f"{name}.{key}": values
+        for name in model.bodies
+        for key, values in centre_of(model, rollout, name).items()
+    }
+    data = io.BytesIO()
+    np.savez(data, t=rollout.time, **tracks)
+    write_bytes(path, data.getvalue())
 
 
 def recording(

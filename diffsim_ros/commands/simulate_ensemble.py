@@ -62,19 +62,6 @@ class Ensemble:
             writer.writerows(np.stack(list(columns.values()), axis=1).tolist())
 
 
-def check(options: argparse.Namespace) -> None:
-    """InputError for options that do not go together, or have no such value."""
-    if options.ensemble is None:
-        if options.kick is not None:
-            raise InputError("simulate", "--kick", options.kick, "given with --ensemble")
-        return
-    if options.ensemble < 2:
-        raise InputError("simulate", "--ensemble", options.ensemble, "2 members or more")
-    if options.kick is None and options.estimated is None:
-        rule = "--estimated, --kick or both: what differs between the members"
-        raise InputError("simulate", "--ensemble", options.ensemble, rule)
-
-
 def check_scene(model: Any, options: argparse.Namespace) -> None:
     """InputError for a scene that has no such ensemble, before it is simulated."""
     check_kick(model, options.kick or 0.0)

@@ -6,14 +6,15 @@ import csv
 import io
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from diffsim_ros.output import write_bytes, write_text
 from diffsim_ros.rotation import quat_matrix
-from diffsim_ros.sensing.bags import RecordedJoints, RecordedWrenches
-from diffsim_ros.viz import curves, style
+
+if TYPE_CHECKING:
+    from diffsim_ros.sensing.bags import RecordedJoints, RecordedWrenches
 
 
 def names(engine: Any, fields: bool) -> list[str]:
@@ -50,6 +51,8 @@ def write(stage: Path, engine: Any, rollout: Any) -> None:
 
 def views(engine: Any, rollout: Any) -> list[dict[str, Any]]:
     """Curves of the report (curves.view): a group per contact, joint, motor, body."""
+    from diffsim_ros.viz import curves, style
+
     values, groups = rollout.outputs, {}
     for output in _of(engine, rollout):
         if output.items:
@@ -67,6 +70,8 @@ def views(engine: Any, rollout: Any) -> list[dict[str, Any]]:
 
 def wrenches(model: Any, rollout: Any) -> list[RecordedWrenches]:
     """/CONTACT/wrench: what each contact exerts on its rigid body, in the body's frame of /tf."""
+    from diffsim_ros.sensing.bags import RecordedWrenches
+
     tracks, values = [], rollout.outputs
     for contact in model.description["contact"]:
         name, body = contact["name"], contact["points"]
@@ -83,6 +88,8 @@ def wrenches(model: Any, rollout: Any) -> list[RecordedWrenches]:
 
 def joint_states(model: Any, rollout: Any) -> list[RecordedJoints]:
     """/joint_states of the joints that motors drive; effort is the motors' torque or force."""
+    from diffsim_ros.sensing.bags import RecordedJoints
+
     values, effort = rollout.outputs, {}
     for link in model.description["links"]:
         if link["type"] == "motor":

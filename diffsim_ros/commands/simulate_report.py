@@ -19,9 +19,12 @@ from diffsim_ros.viz.scene_report import write_simulation_report
 
 def write(
     stage: Path, model: Any, rollout: Any, energy: dict, warnings: list[str],
-    field: FieldColours | None = None,
+    field: FieldColours | None, command: str,
 ) -> None:  # fmt: skip
-    """Write motion.png, energy.png and the self-contained, playable report.html into `stage`."""
+    """Write motion.png, energy.png and the self-contained, playable report.html into `stage`.
+
+    command  the line that repeats the run
+    """
     drawn = picture_markers(model, rollout, field)
     camera = camera_for([m for m in drawn if m.ns.startswith(("body/", "path/"))])
     legend = () if field is None else field.legend()
@@ -35,7 +38,7 @@ def write(
     )
     write_simulation_report(
         model, rollout, stage / "report.html", pictures=pictures, warnings=warnings,
-        command=f"diffsim simulate {model.place}",
+        command=command,
         outputs=simulate_outputs.views(model.engine, rollout),
     )  # fmt: skip
 

@@ -10,13 +10,21 @@ from typing import Any
 import numpy as np
 
 from diffsim_ros import __version__
+from diffsim_ros.commands.arguments import add_results, add_scene
+from diffsim_ros.commands.results import finish, results_folder
 from diffsim_ros.commands.running import ProgressLine, run_cancellable
 from diffsim_ros.commands.table import table
 from diffsim_ros.errors import InputError
-from diffsim_ros.output import OutputFolder, write_bytes, write_json, write_yaml
+from diffsim_ros.output import write_bytes, write_json, write_yaml
 
 FILES = ("result.yaml", "metrics.json", "scene.yaml", "pose.npz", "equilibrium.png")
 MOST = 100  # parameters whose effects are listed, the strongest by value times derivative
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Those of `diffsim statics`."""
+    add_scene(command)
+    add_results(command, report="the picture")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -24,22 +32,22 @@ def run(options: argparse.Namespace) -> int:
     from diffsim_ros.scene import load_scene
     from diffsim_ros.statics import equilibrium
 
-    model = load_scene(options.scene, estimated=options.estimated)
-    with OutputFolder(options.out, FILES, command="statics") as folder, ProgressLine() as line:
+    model = load_scene(options.scene, estimated=options.estimated, set=options.set)
+    with results_folder(options, FILES) as folder, ProgressLine() as line:
         line.show("searching for the equilibrium", "statics")
         with in_scene(model):
             rest = run_cancellable(lambda token: equilibrium(model.engine, cancel=token), line=line)
         line.show("writing the results", "writing")
         with folder.staging() as stage:
-            result = document(model, rest)
+            result, metrics = document(model, rest), figures(rest)
             write_yaml(stage / "scene.yaml", model.description)
             write_yaml(stage / "result.yaml", result)
-            write_json(stage / "metrics.json", figures(rest))
+            write_json(stage / "metrics.json", metrics)
             np.savez(stage / "pose.npz", **pose_arrays(model, rest))
-            write_bytes(stage / "equilibrium.png", picture(model, rest))
+            if not options.no_report:
+                write_bytes(stage / "equilibrium.png", picture(model, rest))
     print(listing(result))
-    print(f"results in {folder.path}")
-    return 0
+    return finish(options, folder, result["status"], metrics)
 
 
 @contextlib.contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -110,13 +110,14 @@ class EnvironmentConfig:
 
 
 def load_environment(
-    source: str | Path | Mapping, *, base: str | Path | None = None
+    source: str | Path | Mapping, *, base: str | Path | None = None, set: Iterable[str] = ()
 ) -> EnvironmentConfig:
     """Read an environment from a file or mapping; InputError naming file, key, value and rule.
 
     base  folder, or file, that paths of a mapping are relative to
+    set   "KEY=VALUE" that replace values of the file
     """
-    content, place = read_mapping(source, base)
+    content, place = read_mapping(source, base, set)
     reader = Reader(place)
     top = reader.section(schema.ENVIRONMENT, reader.mapping(content, ""))
     if not isinstance(top["scene"], (str, Mapping)):

@@ -1,7 +1,8 @@
 """The start of a node's process: its imports take seconds, and may be interrupted.
 
 Nothing has begun then, so a signal ends the process at once, quietly. Executables start here
-(`start`), `python -m diffsim_ros.nodes.NAME` comes by the package. Only the standard library.
+(`start`); `python -m diffsim_ros.nodes.NAME`, to which `diffsim node NAME` turns, comes by the
+package. Only the standard library.
 """
 
 from __future__ import annotations
@@ -9,8 +10,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from importlib import import_module
 from types import TracebackType
 
@@ -63,10 +63,3 @@ def by_module(arguments: Sequence[str]) -> None:
     """The same for `python -m MODULE`, whose imports have begun; arguments: sys.orig_argv."""
     if "-m" in arguments[:-1]:
         be_quiet(arguments[arguments.index("-m") + 1])
-
-
-def __getattr__(name: str) -> Callable[[], int]:
-    """The console script of a node."""
-    if name in NODES:
-        return partial(start, f"{__package__}.{name}")
-    raise AttributeError(name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +28,15 @@ def load_plan(
     *,
     base: str | Path | None = None,
     estimated: str | Path | None = None,
+    set: Iterable[str] = (),
 ) -> PlanConfig:
     """Read a plan from a file or mapping; InputError naming file, key, value and rule.
 
     base       folder, or file, that paths of a mapping are relative to
     estimated  result.yaml of an estimation, in place of the plan's own `estimated`
+    set        "KEY=VALUE" that replace values of the file, e.g. "search.starts=3"
     """
-    content, place = read_mapping(source, base)
+    content, place = read_mapping(source, base, set)
     reader = Reader(place)
     raw = reader.mapping(content, "")
     if "excitation" in raw:

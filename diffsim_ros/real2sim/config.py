@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError, nearest
+from ..errors import nearest
 from ..fields import Reader, deprecated
 from ..files import is_regular
-from ..yaml_file import parse_yaml, read_yaml
+from ..yaml_file import assigned, copied, parse_yaml, read_yaml
 from .experiment import ALONE, Experiment, kind_of
 from .inertias import inertia_parameters
 from .options import (
@@ -29,8 +28,6 @@ from .sensors.statics.loads import read_statics
 
 TEXT = "YAML text"
 FORMER_KIND = "tosses"
-QUOTED = "\0"
-"""Stands for a dot inside a quoted part of a --set key."""
 
 
 def load_estimation(
@@ -148,58 +145,18 @@ def _with_present_kind(reader: Reader, content: Mapping) -> dict:
 def read_content(source: str | Path | Mapping, set: Iterable[str] = ()) -> tuple[dict, str, Path]:
     """(mapping, place, folder) of a file, YAML text or mapping, with every KEY=VALUE of `set`."""
     content, place, base = _content(source)
-    content = Reader(place).mapping(content, "")
-    for assignment in set:
-        _assign(content, assignment, base)
-    return content, place, base
+    changed = assigned(Reader(place).mapping(content, ""), set, place, base)
+    return Reader(place).mapping(changed, ""), place, base
 
 
 def _content(source: str | Path | Mapping) -> tuple[object, str, Path]:
     """(parsed content, place, base folder) of a file, YAML text or mapping."""
     if isinstance(source, Mapping):
-        return _copy(source), "estimation", Path.cwd()
+        return copied(source), "estimation", Path.cwd()
     if isinstance(source, str) and ("\n" in source or ": " in source):
         return parse_yaml(source, TEXT), TEXT, Path.cwd()
     path = Path(source)
     return read_yaml(path), str(path), path.resolve().parent
-
-
-def _copy(value: object) -> object:
-    """A deep copy of nested mappings and lists, so that --set never changes the caller's."""
-    if isinstance(value, Mapping):
-        return {key: _copy(item) for key, item in value.items()}
-    return [_copy(item) for item in value] if isinstance(value, (list, tuple)) else value
-
-
-def _assign(content: dict, assignment: str, base: Path) -> None:
-    """Apply one --set KEY=VALUE; KEY is a dotted path and VALUE is YAML.
-
-    A part of KEY in double quotes is one key, dots and all: parameters.c.sets."table.c_f"=1.
-    """
-    key, sign, text = str(assignment).partition("=")
-    if not sign or not key.strip() or key.count('"') % 2:
-        rule = "KEY=VALUE, e.g. fit.iterations=5, keys that contain dots in double quotes"
-        raise InputError("--set", "", assignment, rule)
-    node, rest = content, re.sub('"([^"]*)"', lambda m: m[1].replace(".", QUOTED), key.strip())
-    if rest.startswith("scene.") and isinstance(content.get("scene"), str):
-        content["scene"] = read_yaml(base / content["scene"])
-    while True:
-        plain = rest.replace(QUOTED, ".")
-        if plain in node or "." not in rest:
-            node[plain] = parse_yaml(text, f"--set {key}")
-            return
-        # keys may contain dots themselves (parameters.NAME.sets.gravity.z)
-        heads = [k for k in node if isinstance(k, str)]
-        heads = [h for k in heads for h in (k, k.replace(".", QUOTED)) if rest.startswith(h + ".")]
-        head = max(heads, key=len, default=rest.partition(".")[0])
-        rest, head = rest[len(head) + 1 :], head.replace(QUOTED, ".")
-        if node.get(head) is None:
-            node[head] = {}
-        node = node[head]
-        if not isinstance(node, dict):
-            raise InputError(
-                "--set", key, node, "a key inside a mapping", f"{head!r} holds a value"
-            )
 
 
 def _bodies(reader: Reader, kind: type[Experiment], value: object) -> tuple[str, ...]:

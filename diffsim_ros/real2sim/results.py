@@ -157,6 +157,7 @@ class EstimationResult:
         }
         profiles = {p.name: p.document() for p in self.profiles}
         return {
+            "command": "estimate",
             "name": self.name,
             "kind": self.kind,
             **({} if self.verdict is None else {"verdict": self.verdict.document()}),
@@ -182,14 +183,19 @@ def finite(value: object) -> object:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def open_folder(out: str | Path | None, *, report: bool = True) -> OutputFolder:
-    """The folder for the results; InputError before any work if a result is already there."""
+def open_folder(
+    out: str | Path | None, *, report: bool = True, force: bool = False
+) -> OutputFolder:
+    """The folder for the results; InputError before any work if a result is already there.
+
+    force  the results of an earlier estimation are replaced, its report too
+    """
     names: tuple[str, ...] = RESULT_FILES
-    if report:
+    if report or force:
         from ..viz import PICTURES
 
         names += REPORT_FILES + PICTURES
-    return OutputFolder(out, names, command="estimate")
+    return OutputFolder(out, names, command="estimate", force=force)
 
 
 def write_results(

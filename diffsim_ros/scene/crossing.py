@@ -69,7 +69,7 @@ def crossings(
 
     surfaces  contact -> its surface in the engine
     """
-    frames = np.unique(np.linspace(0, len(time) - 1, min(len(time), MOST_FRAMES)).astype(int))
+    frames = sorted({int(k) for k in np.linspace(0, len(time) - 1, min(len(time), MOST_FRAMES))})
     time, position, orientation = time[frames], position[frames], orientation[frames]
     poses = {
         name: (position[:, node], quat_matrix(orientation[:, node]))

@@ -11,8 +11,8 @@ import warnings
 from collections.abc import Callable, Mapping
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
+from diffsim_ros.rotation import matrix_angle, quat_exp, quat_rotate
 from diffsim_ros.scene.links.joint import JointLink
 from diffsim_ros.scene.parts import Parts
 from diffsim_ros.scene.targets import AXES
@@ -127,7 +127,7 @@ def _opening(
         return np.array([values[n] for n in names]) if names[0] in values else absent
 
     axis, zero = np.array(link.axis), np.zeros(3)
-    turned = Rotation.from_rotvec(three("axis_rotation", zero)).apply(axis)
+    turned = quat_rotate(quat_exp(three("axis_rotation", zero)), axis)
     shift = three("position", np.array(link.position)) - np.array(link.position)
     slid = link.coordinate * (turned - axis) if link.kind == "slider" else zero
     points, turns, arm = [], [], 0.0
@@ -149,7 +149,7 @@ def _opening(
         apart = inside if link.kind == "planar" else apart - inside
     angle = 0.0
     if link.kind in ("weld", "slider"):
-        angle = float(Rotation.from_matrix(turns[0].T @ turns[1]).magnitude())
+        angle = float(matrix_angle(turns[0].T @ turns[1]))
     elif link.kind in ("hinge", "planar"):
         angle = float(np.arccos(np.clip(along @ turns[1] @ turned, -1, 1)))
     return float(np.linalg.norm(apart)), angle, arm

@@ -11,8 +11,6 @@ a, b, d the corners from that point, which for C is c itself.
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import connected_components
 
 from diffsim_ros.errors import InputError
 from diffsim_ros.scene.mesh_report import enclosed_volume
@@ -57,6 +55,9 @@ def check_outward(vertices: Array, triangles: Array, place: object, key: str) ->
             "a surface whose normals point outwards",
             "flip all triangles (MeshLab: Invert Faces Orientation; Blender: Recalculate Outside)",
         )  # fmt: skip
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
     ends = triangles[:, [[0, 1], [1, 2]]].reshape(-1, 2)
     links = coo_matrix((np.ones(len(ends)), ends.T), shape=(len(vertices),) * 2)
     of_vertex = connected_components(links, directed=False)[1]

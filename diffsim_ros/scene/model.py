@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -97,14 +97,16 @@ def load_scene(
     *,
     base: str | Path | None = None,
     estimated: str | Path | None = None,
+    set: Iterable[str] = (),
 ) -> SceneModel:
     """Read a scene file (or mapping) and build it.
 
     base       folder, or file, that paths are relative to; names the place of a mapping
     estimated  result.yaml of an estimation, in place of the scene's own `estimated`
+    set        "KEY=VALUE" that replace values of the file, e.g. "world.step=1/500"
     Raises InputError: file, path inside it, value, rule, remedy.
     """
-    raw, place = read_mapping(source, base)
+    raw, place = read_mapping(source, base, set)
     if estimated is not None and isinstance(raw, Mapping):
         raw = {**raw, "estimated": str(Path(estimated).resolve())}
     parts = resolve(raw, place)

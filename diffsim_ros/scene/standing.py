@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from scipy.spatial.transform import Rotation
-
 from diffsim_ros import _engine
 from diffsim_ros.errors import InputError
 from diffsim_ros.fields import Reader
@@ -49,6 +47,8 @@ def own_surroundings(arm: Arm) -> dict[str, Any]:
         raise InputError(error.place, key, error.value, error.accepted, error.remedy) from error
     if arm.base is None:
         return {}
+    from scipy.spatial.transform import Rotation  # scenes without an arm are read sooner
+
     turn = Rotation.from_matrix(arm.base[:3, :3]).as_quat()
     found = {}
     for name in named:

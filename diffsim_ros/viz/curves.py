@@ -7,13 +7,15 @@ panels that lie above each other and share their horizontal axis.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from diffsim_ros.viz import style
-from diffsim_ros.viz.fit_plots import ParameterRow
-from diffsim_ros.viz.motion import Motion
+
+if TYPE_CHECKING:
+    from diffsim_ros.viz.fit_plots import ParameterRow
+    from diffsim_ros.viz.motion import Motion
 
 DIGITS = 6
 """Significant digits that are kept of a number."""

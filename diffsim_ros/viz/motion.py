@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 Array = np.ndarray
 
@@ -53,6 +52,8 @@ class Motion:
 
     def rotation_error(self) -> Array:
         """Return the angle of R_sim R_meas^T [rad], 0 ... pi (n,)."""
+        from scipy.spatial.transform import Rotation
+
         measured = Rotation.from_quat(self.measured_orientation)
         return (Rotation.from_quat(self.simulated_orientation) * measured.inv()).magnitude()
 

@@ -245,7 +245,9 @@ void bind_options(py::module_& m) {
       .def("cancel", [](CancelToken& c) { c.cancelled = true; })
       .def_property_readonly("cancelled", [](const CancelToken& c) { return c.cancelled.load(); })
       .def_property_readonly(
-          "done", [](const CancelToken& c) { return c.done.load(); }, "Rollouts finished so far.");
+          "done", [](const CancelToken& c) { return c.done.load(); }, "Rollouts finished so far.")
+      .def_property_readonly(
+          "steps", [](const CancelToken& c) { return c.steps.load(); }, "Steps taken so far.");
   const Options d;
   py::class_<Options>(m, "Options", "How to step: scheme, Newton's tolerance, what to record.")
       .def(py::init([](double step, int order, int record_every, double tolerance,

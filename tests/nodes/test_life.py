@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-import tomllib
 from importlib import import_module
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import pytest
 
 pytest.importorskip("rclpy")
 
+from diffsim_ros.commands.node import NODES
 from diffsim_ros.nodes import starting
 from diffsim_ros.nodes.processes import NodeProcesses
 
@@ -157,12 +157,18 @@ def test_every_installed_node_is_started_quietly():
     cmake = (ROOT / "CMakeLists.txt").read_text()
     installed = re.search(r"foreach\(_node IN ITEMS ([\w ]+)\)", cmake).group(1).split()
     assert sorted(starting.NODES) == sorted(installed)
-    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
     for name in installed:
-        assert scripts[name] == f"diffsim_ros.nodes.starting:{name}"
-        assert callable(getattr(starting, name))
-    with pytest.raises(AttributeError):
-        starting.no_such_node  # noqa: B018
+        assert name in NODES and (ROOT / "config" / "nodes" / f"{name}.yaml").is_file()
+
+
+def test_a_node_is_started_by_its_name():
+    command = [sys.executable, "-m", "diffsim_ros.cli", "node", "planner"]
+    process = started(command)
+    until(process, "started")
+    process.send_signal(signal.SIGTERM)
+    assert ended(process)[0] == 0
+    done = subprocess.run([*command, "--help"], capture_output=True, text=True, timeout=LIMIT)
+    assert done.returncode == 0 and done.stdout.startswith("usage: planner --ros-args")
 
 
 # --- arguments ------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -95,10 +95,11 @@ class ExcitationConfig:
 
 
 def load_excitation(
-    source: str | Path | Mapping, *, base: str | Path | None = None
+    source: str | Path | Mapping, *, base: str | Path | None = None, set: Iterable[str] = ()
 ) -> ExcitationConfig:
-    """Read a file or mapping (paths relative to `base`); InputError naming file, key and rule."""
-    content, place = read_mapping(source, base)
+    """Read a file or mapping (paths relative to `base`), with every "KEY=VALUE" of `set`;
+    InputError naming file, key and rule."""
+    content, place = read_mapping(source, base, set)
     reader = Reader(place)
     raw = reader.mapping(content, "")
     top = reader.section(schema.PLAN, raw)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -203,14 +203,16 @@ class CompliantConfig:
 def load_compliant(
     source: str | Path | Mapping, *, base: str | Path | None = None,
     estimated: str | Path | None = None, nominal: NominalMotion | None = None,
+    set: Iterable[str] = (),
 ) -> CompliantConfig:  # fmt: skip
     """Read a refinement from a file or mapping; InputError naming file, key, value and rule.
 
     base       folder, or file, that paths of a mapping are relative to
     estimated  result.yaml of an estimation, in place of the plan's own `estimated`
     nominal    motion, in place of the file that the plan names
+    set        "KEY=VALUE" that replace values of the file
     """
-    content, place = read_mapping(source, base)
+    content, place = read_mapping(source, base, set)
     reader = Reader(place)
     top = reader.section(schema.PLAN, reader.mapping(content, ""))
     if not isinstance(top["scene"], (str, Mapping)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -100,10 +100,11 @@ class LocomotionConfig:
 
 
 def load_locomotion(
-    source: str | Path | Mapping, *, base: str | Path | None = None
+    source: str | Path | Mapping, *, base: str | Path | None = None, set: Iterable[str] = ()
 ) -> LocomotionConfig:
-    """Read a file or mapping (paths relative to `base`); InputError naming file, key and rule."""
-    content, place = read_mapping(source, base)
+    """Read a file or mapping (paths relative to `base`), with every "KEY=VALUE" of `set`;
+    InputError naming file, key and rule."""
+    content, place = read_mapping(source, base, set)
     reader = Reader(place)
     raw = reader.mapping(content, "")
     top = reader.section(schema.PLAN, raw)
