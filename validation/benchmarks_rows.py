@@ -257,7 +257,9 @@ def uncertain_plans(d: dict) -> str:
     for name, plan in d.items():
         if not name.startswith("ur5_"):
             continue
-        shares = [plan.get(k, {}).get("attempts", {}).get("reached") for k in ("as_it_is", "robust")]
+        shares = [
+            plan.get(k, {}).get("attempts", {}).get("reached") for k in ("as_it_is", "robust")
+        ]
         shown = [f"{100 * s:.0f} %" for s in shares if s is not None]
         same = len(set(shown)) == 1
         parts.append(f"{name[4:].replace('_', ' ')} {shown[0] if same else ' → '.join(shown)}")
