@@ -73,8 +73,9 @@ def _shown(value: Any) -> str:
 PAGE = """# Parameters of the nodes
 
 Written by `./run python -m diffsim_ros.nodes.usage` from what the nodes declare. Set them by
-`--ros-args -p NAME:=VALUE` at the start, in a file ([config/nodes/](../../config/nodes/observer.yaml)), or later by `ros2 param set`; those marked *at the start* stay
-as they were. What a node does with them: [nodes](ros.md).
+`--ros-args -p NAME:=VALUE` at the start, in a file like
+[those in config/nodes/](../../config/nodes/observer.yaml), or later by `ros2 param set`; those
+marked *at the start* stay as they were. What a node does with them: [nodes](ros.md).
 """
 
 

@@ -7,6 +7,7 @@ are its files; others (lab.npz, mine/…) are the reader's own.
 
 import ast
 import importlib.util
+import itertools
 import re
 import shlex
 import tomllib
@@ -138,7 +139,7 @@ def check_ros(words):
 
 
 def check_options_in_source(module, words):
-    """Each --option is one of the programs in nodes/MODULE*.py, which build their parsers in main."""
+    """Each --option is one of nodes/MODULE*.py, programs that build their parsers in main."""
     paths = (ROOT / "diffsim_ros" / "nodes").glob(f"{module}*.py")
     source = "".join(path.read_text() for path in paths)
     given = {option for word in words for option in re.findall(r"(?<![\w-])--[a-z][\w-]*", word)}
@@ -159,8 +160,8 @@ def check_parameters(node, words):
     pytest.importorskip("rclpy")
     from diffsim_ros.nodes.usage import node_class
 
-    given = {word.split(":=")[0] for before, word in zip(words, words[1:], strict=False)
-             if before == "-p"}  # fmt: skip
+    pairs = itertools.pairwise(words)
+    given = {word.split(":=")[0] for before, word in pairs if before == "-p"}
     assert given <= {spec.name for spec in node_class(node).PARAMETERS}
 
 
