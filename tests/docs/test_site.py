@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+import yaml
 
 from tests.pages import ROOT
 
@@ -74,6 +75,17 @@ def test_topics_services_and_actions_of_the_nodes_are_in_their_reference():
         named |= set(re.findall(r'(?:, |\(|^\s+)"(~/[\w/]+)",', path.read_text(), re.MULTILINE))
     assert len(named) > 20
     assert not {name for name in named if name not in page}
+
+
+def test_the_citation_is_of_this_version():
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    package = (ROOT / "package.xml").read_text()
+    assert cited["cff-version"] == "1.2.0" and cited["authors"] and cited["message"]
+    assert f"<version>{cited['version']}</version>" in package
+    assert f'>{cited["license"]}</license>' in package
+    bibtex = (ROOT / "docs" / "citation.md").read_text()
+    assert f"version = {{{cited['version']}}}" in bibtex
+    assert f"year    = {{{cited['date-released'].year}}}" in bibtex
 
 
 FIGURE = re.compile(r"\d[\d.]*(?:e-?\d+)? ?(?:%|°|times|mm|cm|ms|mrad|CPU s|s each)(?![\w/])")
