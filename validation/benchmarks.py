@@ -40,7 +40,8 @@ SECTIONS: dict[str, list[Row | Noted]] = {
         Row("convergence on smooth motion, BDF1 / BDF2, also of the gradient",
             "physics", rows.orders, "explanation/engine.md#2-one-step"),
         Row("random drops: steps that converge within 50 iterations", "robustness",
-            lambda d: f"{rows.percent(d['converged_share'], 2)} of {d['steps']}",
+            lambda d: f"{rows.percent(d['converged_share'], 2)} of {d['steps']} in {d['drops']} "
+            "drops",
             "explanation/engine.md#3-newton-and-statuses"),
         Row("recursive dynamics of 5 robots and 200 random trees, beside Pinocchio",
             "dynamics", rows.dynamics, "explanation/articulated.md"),
@@ -178,9 +179,7 @@ def markdown() -> str:
         if title == "Real2sim":
             parts.append(
                 "![Prediction errors with 95 % intervals](images/errors.png)\n\n"
-                "The lead in position on the cube's tosses is significant (95 %, paired) in both "
-                "rows, beside peers refitted to the same tosses too;\nthose in rotation and e_q "
-                "are not.\n"
+                f"{rows.significance(recorded('cube_toss'), recorded('cube_peers'))}\n"
             )
     parts.append(
         "## Every study\n\n`./run validate NAME` runs one whole; a tenth of each is in the tests. "

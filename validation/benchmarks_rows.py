@@ -53,7 +53,8 @@ def between(values: Iterable[float], digits: int) -> str:
 def gradients(d: dict) -> str:
     wrong = d["out_of_tolerance"]
     return (
-        f"{wrong or 'none'} of {d['directions']} directions out of tolerance, "
+        f"{wrong or 'none'} of {d['directions']} directions in {d['scenes']} scenes out of "
+        f"tolerance, "
         f"{percent(d['share_within_1e-6'])} within 1e-6 (worst {up(d['worst_error'])}, median "
         f"{power(d['median_error'])}); S against λ {power(d['sensitivity_against_adjoint'])}"
     )
@@ -115,6 +116,24 @@ def cube_peers(d: dict) -> str:
     return f"ours {parts[0]} and {parts[2]}; the best of the three {parts[1]} and {parts[3]}"
 
 
+def significance(toss: dict, peers: dict) -> str:
+    """In which figures the lead over the best simulator excludes equality, in every comparison."""
+    names = {"position_error_widths": "position", "rotation_error_deg": "rotation", "e_q": "e_q"}
+    sure = []
+    for i, (key, name) in enumerate(names.items()):
+        found = [toss["validate"]["best_published"][key]["excludes_equality"]]
+        for half in ("development", "other_half"):
+            others = [v for k, v in peers[half].items() if k.endswith("refitted")]
+            found.append(min(others, key=lambda v: v[key])["excludes_equality"][i])
+        sure += [name] * all(found)
+    rest = [name for name in names.values() if name not in sure]
+    return (
+        f"Differences to the best simulator in {' and '.join(sure) or 'nothing'} are significant "
+        f"(95 %, paired by toss) in both rows of the cube's tosses, beside refitted peers too; "
+        f"those in {' and '.join(rest) or 'nothing'} are not in every comparison."
+    )
+
+
 def halves(d: dict) -> str:
     sets = {k: v for k, v in d.items() if isinstance(v, dict)}
     return ", ".join(f"{k.replace('_', ' ')} {v['rms']:.2f}" for k, v in sets.items())
@@ -129,12 +148,15 @@ def real_tosses(d: dict) -> str:
     elbow = [
         r["early"]["first_guess"]["position_error_m"] for r in d["elbow"]["draws"].values()
     ]  # fmt: skip
+    tennis = d["tennis"]["predicted"].values()
     return (
         f"square, position in the 0.1 s after contact: {ours} mm against {base} mm; ellipse, "
         f"velocity after impact: {between([e['ours'] for e in impact], 3)} against "
         f"{between([e['baseline'] for e in impact], 3)} m/s; elbow: "
         f"{between([1e3 * e['ours'] for e in elbow], 1)} against "
-        f"{between([1e3 * e['baseline'] for e in elbow], 1)} mm before the fit"
+        f"{between([1e3 * e['baseline'] for e in elbow], 1)} mm before the fit; tennis balls, frames "
+        f"after those fitted: {between([1e3 * e['ours'] for e in tennis], 0)} against "
+        f"{between([1e3 * e['baseline'] for e in tennis], 0)} mm"
     )
 
 
@@ -321,9 +343,10 @@ def pendulums(d: dict) -> str:
 def ant(d: dict) -> str:
     means = ", ".join(f"{r['in_mujoco']['mean']:.0f}" for r in d["trained"]["runs"])
     sac = ", ".join(f"{r['in_mujoco']['mean']:.0f}" for r in d["sac"]["runs"])
-    p = d["paper"]
+    p, least = d["paper"], min(r["in_mujoco"]["mean_length"] for r in d["trained"]["runs"])
     return (
-        f"returns {means} ([Qa]: {p['trained']:.0f} ± {p['trained_std']:.0f}); SAC in MuJoCo in as "
+        f"returns {means}, episodes of {least:.0f} of 1000 steps at least ([Qa]: "
+        f"{p['trained']:.0f} ± {p['trained_std']:.0f}); SAC in MuJoCo in as "
         f"much time {sac}; untrained {d['untrained'][0]['mean']:.0f}"
     )
 

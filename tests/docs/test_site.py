@@ -82,7 +82,7 @@ def test_the_citation_is_of_this_version():
     package = (ROOT / "package.xml").read_text()
     assert cited["cff-version"] == "1.2.0" and cited["authors"] and cited["message"]
     assert f"<version>{cited['version']}</version>" in package
-    assert f'>{cited["license"]}</license>' in package
+    assert f">{cited['license']}</license>" in package
     bibtex = (ROOT / "docs" / "citation.md").read_text()
     assert f"version = {{{cited['version']}}}" in bibtex
     assert f"year    = {{{cited['date-released'].year}}}" in bibtex
