@@ -155,7 +155,8 @@ def real_tosses(d: dict) -> str:
         f"{between([e['baseline'] for e in impact], 3)} m/s; elbow: "
         f"{between([1e3 * e['ours'] for e in elbow], 1)} against "
         f"{between([1e3 * e['baseline'] for e in elbow], 1)} mm before the fit; tennis "
-        f"balls, frames after those fitted: {between([1e3 * e['ours'] for e in tennis], 0)} against "
+        f"balls, frames that were not fitted: "
+        f"{between([1e3 * e['ours'] for e in tennis], 0)} against "
         f"{between([1e3 * e['baseline'] for e in tennis], 0)} mm"
     )
 
