@@ -12,3 +12,13 @@ def keys_of_kind(kind: str) -> str:
     _, found, rest = text.partition(heading)
     assert found, f"docs/reference/estimation_keys.md has no section {heading}"
     return rest.partition("\n## ")[0]
+
+
+ROOT = REFERENCE.parent.parent
+
+
+def all_pages() -> list[Path]:
+    """Every page that users read."""
+    own = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "examples" / "README.md"]
+    data = (ROOT / "data").rglob("README.md")
+    return [*own, *sorted((ROOT / "docs").rglob("*.md")), *sorted(data)]

@@ -57,7 +57,7 @@ def page() -> str:
         head = f"rollout(\n    {given},\n) -> {ast.unparse(one.returns)}"
         lines.append(f"### {module}.rollout\n")
         lines.append(f"```text\n{module}.{head}\n\n{ast.get_docstring(one)}\n```\n")
-    return "\n".join(lines).rstrip() + "\n"
+    return "\n".join(lines).replace("_engine.", "engine.").rstrip() + "\n"
 
 
 def entry(name: str, thing: Any, heading: str) -> Iterator[str]:

@@ -1,5 +1,6 @@
 # Sourced by `run`, which gives ROOT and YES: set_up and claim_ros_domain.
-# `set_up tools` installs what tests, benchmarks and linters need beside what the package needs.
+# `set_up tools` installs what tests, benchmarks and linters need beside what the package needs,
+# `set_up docs` what builds the documentation.
 #
 # The set-up is a row of stages. Each has a key, a digest of all that its result depends on, kept in
 # .venv/.stages; a stage whose key has not changed is skipped, so that a second run costs a few
@@ -55,6 +56,7 @@ set_up() {
   done
   [[ ${1-} != tools ]] || stage tools "$venv_key" "tools of tests, benchmarks and linters" \
     install_tools
+  [[ ${1-} != docs ]] || stage docs "$venv_key" "generator of the documentation" install_docs
   for process in "${beside[@]}"; do wait "$process" || exit 2; done
   key=$(digest "$ROOT"/{pyproject.toml,setup.py,package.xml} <<< "$venv_key")
   stage package "$key" "diffsim_ros, editable" install_package
@@ -136,7 +138,8 @@ for name in (
 EOF
 }
 
-install_tools() { pip_install -r "$REQUIREMENTS/dev.txt"; }
+install_tools() { pip_install -r "$REQUIREMENTS/dev.txt" -r "$REQUIREMENTS/docs.txt"; }
+install_docs() { pip_install -r "$REQUIREMENTS/docs.txt"; }
 
 # Of the versions that make_venv chose. Most of the 13 000 modules are never imported: pip is not to
 # compile them.

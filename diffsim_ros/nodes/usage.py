@@ -1,12 +1,18 @@
-"""A node's --help: its module's docstring, and its declared parameters."""
+"""A node's --help: its module's docstring, and its declared parameters.
+
+`python -m diffsim_ros.nodes.usage` prints those of all nodes as docs/reference/ros_parameters.md.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from importlib import import_module
 from typing import Any
+
+from .starting import NODES
 
 WIDTH = 98
 TYPES = {bool: "bool", int: "integer", float: "double", str: "string"}
@@ -62,3 +68,49 @@ def _shown(value: Any) -> str:
     if isinstance(value, Sequence) and not isinstance(value, str):
         return str(list(value))
     return repr(value)
+
+
+PAGE = """# Parameters of the nodes
+
+Written by `./run python -m diffsim_ros.nodes.usage` from what the nodes declare. Set them by
+`--ros-args -p NAME:=VALUE` at the start, in a file like
+[those in config/nodes/](../../config/nodes/observer.yaml), or later by `ros2 param set`; those
+marked *at the start* stay as they were. What a node does with them: [nodes](ros.md).
+"""
+
+
+def node_class(name: str) -> Any:
+    """The class of a node of NODES."""
+    module = import_module(f"{__package__}.{name}")
+    classes = [c for c in vars(module).values() if isinstance(c, type)]
+    return next(c for c in classes if c.__module__ == module.__name__ and "PARAMETERS" in vars(c))
+
+
+def markdown() -> str:
+    """The page of all nodes' parameters."""
+    return "\n".join([PAGE, *(line for name in NODES for line in _section(name))])
+
+
+def _section(name: str) -> Iterator[str]:
+    node = node_class(name)
+    yield f"## {name}\n"
+    yield "| parameter | type | default | accepted | meaning |"
+    yield "|---|---|---|---|---|"
+    for spec in node.PARAMETERS:
+        accepted = ""
+        if spec.choices:
+            accepted = ", ".join(f"`{choice}`" for choice in spec.choices)
+        elif spec.lower is not None:
+            accepted = f"{spec.lower:g} to {spec.upper:g}"
+        once = "; *at the start*" if spec.name in node.FIXED else ""
+        default = spec.default if isinstance(spec.default, str) else _shown(spec.default)
+        default = f"`{default}`" if spec.default not in ("", (), [""], ("",)) else "empty"
+        yield (
+            f"| `{spec.name}` | {_type(spec.default)} | {default} | {accepted} "
+            f"| {spec.description}{once} |"
+        )
+    yield ""
+
+
+if __name__ == "__main__":
+    print(markdown(), end="")

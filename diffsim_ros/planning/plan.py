@@ -54,7 +54,7 @@ def plan(
     """Find controls that reach the goals of a PLAN.yaml, and how its arm executes them.
 
     progress  called with (start, starts, iteration, objective)
-    cancel    _engine.CancelToken; when cancelled the best so far is returned
+    cancel    diffsim_ros.engine.CancelToken; when cancelled the best so far is returned
     first     controls to begin the first start from, e.g. those of the last plan
     options   of Gauss-Newton's last stage, in place of those of `search`
     Raises InputError for unusable input, NotConverged if no start can be simulated.
