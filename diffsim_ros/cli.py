@@ -23,6 +23,7 @@ from diffsim_ros.fields import print_warnings_in_one_line
 DONE, UNUSABLE, NOT_CONVERGED, INTERRUPTED = 0, 2, 3, 130
 COMMANDS = {
     "simulate": "roll a scene out and write its motion",
+    "view": "look at results, or at a scene while it is simulated, in the browser",
     "statics": "find where a scene comes to rest",
     "modes": "find the frequencies and shapes of a scene's small vibrations",
     "check": "report what recordings contain, and whether an estimation can use them",
@@ -54,7 +55,8 @@ def make_parser() -> argparse.ArgumentParser:
     for name, text in COMMANDS.items():
         command = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
         _arguments_of(name, command)
-        command.add_argument("--out", metavar="DIR", help="folder for the results [new, dated]")
+        if name != "view":
+            command.add_argument("--out", metavar="DIR", help="folder for the results [new, dated]")
     return parser
 
 
@@ -88,6 +90,8 @@ def _arguments_of(name: str, command: argparse.ArgumentParser) -> None:
             command.add_argument("--count", type=int, default=6, metavar="N", help="of modes [6]")
             places = ("equilibrium", "start")
             command.add_argument("--at", choices=places, default=places[0], help="about what")
+    elif name == "view":
+        _arguments_of_view(command)
     elif name == "check":
         command.add_argument("data", nargs="+", metavar="DATA", help="files, bags, folders")
     elif name == "init":
@@ -156,6 +160,15 @@ def _arguments_of(name: str, command: argparse.ArgumentParser) -> None:
         command.add_argument("--strict", action="store_true", help=text)
     else:
         command.add_argument("names", nargs="*", metavar="NAME", help="benchmarks to run [all]")
+
+
+def _arguments_of_view(command: argparse.ArgumentParser) -> None:
+    text = "a scene to simulate, folders of results, or their motion.mcap"
+    command.add_argument("paths", nargs="+", metavar="SCENE.yaml|FOLDER", help=text)
+    command.add_argument("--port", type=int, default=8080, help="of this machine [8080]")
+    command.add_argument("--no-browser", action="store_true", help="open no page")
+    command.add_argument("--speed", type=float, default=1.0, metavar="F",
+                         help="seconds of the motion a second [1]")  # fmt: skip
 
 
 def _arguments_of_compare(command: argparse.ArgumentParser) -> None:

@@ -45,21 +45,22 @@ class Reel:
     """Recordings one after the other, with PAUSE between them, all in FRAME.
 
     start  time [s] at which the recording begins that is played now; times below are since then
+    pictures, clouds  what has been drawn
     """
 
     def __init__(self) -> None:
         self.start = 0.0
-        self._pictures = RecordedMarkers(MARKER_TOPIC, [], [])
+        self.pictures = RecordedMarkers(MARKER_TOPIC, [], [])
         self._poses: dict[str, list[tuple]] = {}
         self._mocap: list[MocapTrack] = []
-        self._clouds = RecordedClouds(CLOUD_TOPIC, FRAME, [], [], {})
+        self.clouds = RecordedClouds(CLOUD_TOPIC, FRAME, [], [], {})
 
     def draw(self, t: Sequence[float], frames: Iterable[Sequence[Marker]]) -> None:
         """Pictures at t [s] on MARKER_TOPIC, the first on a clean stage."""
         for k, (time, frame) in enumerate(zip(t, frames, strict=True)):
             clear = [] if k else [Marker("", 0, action=Action.DELETE_ALL)]
-            self._pictures.t.append(self.start + float(time))
-            self._pictures.frames.append([*clear, *frame])
+            self.pictures.t.append(self.start + float(time))
+            self.pictures.frames.append([*clear, *frame])
 
     def poses(self, topic: str, t: np.ndarray, position: np.ndarray, turn: np.ndarray) -> None:
         """A body at t (n,): places (n, 3) [m] and quaternions (n, 4), on a topic and /tf."""
@@ -71,10 +72,10 @@ class Reel:
 
     def cloud(self, t: float, points: Points, **fields: np.ndarray) -> None:
         """Points at t on CLOUD_TOPIC, with a number of each point per field."""
-        self._clouds.t.append(self.start + float(t))
-        self._clouds.clouds.append(points)
+        self.clouds.t.append(self.start + float(t))
+        self.clouds.clouds.append(points)
         for name, column in fields.items():
-            self._clouds.extra.setdefault(name, []).append(column)
+            self.clouds.extra.setdefault(name, []).append(column)
 
     def end(self, last: float) -> None:
         """Go on to the next recording; this one lasts `last` [s]."""
@@ -89,9 +90,9 @@ class Reel:
         return write_motion(
             path,
             poses,
-            markers=[self._pictures] if self._pictures.t else [],
+            markers=[self.pictures] if self.pictures.t else [],
             mocap=self._mocap,
-            clouds=[self._clouds] if self._clouds.t else [],
+            clouds=[self.clouds] if self.clouds.t else [],
         )
 
 
