@@ -31,6 +31,7 @@ COMMANDS = {
     "estimate": "estimate parameters from recordings, with uncertainty and report",
     "compare": "compare several models on the same recordings",
     "export": "write what other simulators have a place for: MJCF, URDF, SDF snippets",
+    "export-video": "make a GIF or MP4 of results or of a scene (also: diffsim export video)",
     "plan": "find controls whose motion reaches goals",
     "policy": "learn a control policy in an environment, or evaluate one",
     "twin": "write the twin that rehearses a plan with a robot arm",
@@ -54,9 +55,14 @@ def make_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, text in COMMANDS.items():
         command = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+        if name == "view":
+            _arguments_of_view(command)
+            continue
+        if name == "export-video":
+            _arguments_of_export_video(command)
+            continue
         _arguments_of(name, command)
-        if name != "view":
-            command.add_argument("--out", metavar="DIR", help="folder for the results [new, dated]")
+        command.add_argument("--out", metavar="DIR", help="folder for the results [new, dated]")
     return parser
 
 
@@ -90,8 +96,6 @@ def _arguments_of(name: str, command: argparse.ArgumentParser) -> None:
             command.add_argument("--count", type=int, default=6, metavar="N", help="of modes [6]")
             places = ("equilibrium", "start")
             command.add_argument("--at", choices=places, default=places[0], help="about what")
-    elif name == "view":
-        _arguments_of_view(command)
     elif name == "check":
         command.add_argument("data", nargs="+", metavar="DATA", help="files, bags, folders")
     elif name == "init":
@@ -171,6 +175,22 @@ def _arguments_of_view(command: argparse.ArgumentParser) -> None:
                          help="seconds of the motion a second [1]")  # fmt: skip
 
 
+def _arguments_of_export_video(command: argparse.ArgumentParser) -> None:
+    text = "a folder of results, or a scene to simulate"
+    command.add_argument("source", metavar="FOLDER|SCENE.yaml", help=text)
+    command.add_argument("--out", metavar="FILE", help="ending in .gif or .mp4")
+    command.add_argument("--fps", type=float, default=25.0, help="frames a second [25]")
+    command.add_argument("--size", type=int, nargs=2, default=(640, 420), metavar=("W", "H"),
+                         help="pixels [640 420]")  # fmt: skip
+    text = "azimuth and elevation from which it is seen, degrees [-60 22]"
+    command.add_argument("--camera", type=float, nargs=2, default=(-60.0, 22.0),
+                         metavar=("AZ", "EL"), help=text)  # fmt: skip
+    text = "seconds of the motion a second [1]"
+    command.add_argument("--speed", type=float, default=1.0, metavar="F", help=text)
+    text = "which recording, of an estimation's results [the first]"
+    command.add_argument("--motion", metavar="NAME", default="", help=text)
+
+
 def _arguments_of_compare(command: argparse.ArgumentParser) -> None:
     command.add_argument("estimations", nargs="+", metavar="ESTIMATION.yaml", help="one per model")
     command.add_argument(
@@ -217,6 +237,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     print_warnings_in_one_line()
     arguments = list(sys.argv[1:] if arguments is None else arguments)
+    if arguments[:2] == ["export", "video"]:
+        arguments[:2] = ["export-video"]
     if arguments and not arguments[0].startswith("-") and arguments[0] not in COMMANDS:
         hint = nearest(arguments[0], COMMANDS)
         print(f"diffsim: {arguments[0]!r} is no command; {hint}", file=sys.stderr)
