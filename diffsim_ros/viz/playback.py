@@ -16,6 +16,7 @@ from diffsim_ros.sensing.bags import (
     RecordedPoses,
     write_motion,
 )
+from diffsim_ros.viz.animation import RATE, Animation
 from diffsim_ros.viz.markers import Action, Marker
 
 MOCAP_TOPICS = {"measured": "/markers/measured", "simulated": "/markers/simulated"}
@@ -25,8 +26,6 @@ CLOUD_TOPIC = "/points"
 SPHERE = (0.005, 0.005, 0.005)
 """Diameters of a marker [m]."""
 FRAME = "world"
-RATE = 30.0
-"""Frames drawn per second."""
 PAUSE = 0.5
 """[s] between two recordings."""
 
@@ -104,6 +103,19 @@ def write_playback(path: str | os.PathLike[str], play: Callable[[Reel], None]) -
     reel = Reel()
     play(reel)
     return reel.write(path)
+
+
+def recorded_animation(animation: Animation, rate: float = RATE) -> RecordedMarkers:
+    """An animation as MarkerArrays on MARKER_TOPIC: what has changed, and what is no more."""
+    chosen = animation.instants(rate)
+    frames: list[list[Marker]] = []
+    before: dict[tuple[str, int], Marker] = {}
+    for number in chosen:
+        now = {(m.ns, m.id): m for m in animation.frame(int(number))}
+        gone = [Marker(ns, k, action=Action.DELETE) for ns, k in before if (ns, k) not in now]
+        frames.append([*gone, *(m for key, m in now.items() if before.get(key) is not m)])
+        before = now
+    return RecordedMarkers(MARKER_TOPIC, animation.time[chosen].tolist(), frames)
 
 
 def every(t: np.ndarray) -> list[int]:

@@ -293,8 +293,7 @@ class Controls:
         """Show a time of a motion that ends at another [s]."""
         if end != self._end:
             self._end = end
-            self._time.max = max(end, 1e-3)
-            self._time.step = max(end, 1e-3) / 1000
+            self._time.max = max(1e-3 * round(1e3 * end + 0.5), 1e-3)
         self._time.value = now
         if playing != self._playing:
             self._playing = playing
