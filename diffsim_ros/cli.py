@@ -123,6 +123,8 @@ def _arguments_of(name: str, command: argparse.ArgumentParser) -> None:
             command.add_argument("estimation", metavar="ESTIMATION.yaml")
             text = "where the verdict is below good, fit what it advises and other laws too"
             command.add_argument("--try", dest="others", action="store_true", help=text)
+            text = "show measured and simulated motion in the browser while the fit converges"
+            command.add_argument("--view", action="store_true", help=text)
         else:
             _arguments_of_compare(command)
         for option, text in (

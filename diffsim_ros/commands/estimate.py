@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+import contextlib
+from typing import TYPE_CHECKING, Any
 
 from diffsim_ros.commands.running import ProgressLine, run_cancellable
 from diffsim_ros.commands.table import table
 from diffsim_ros.output import OutputFolder, write_yaml
+
+if TYPE_CHECKING:
+    from diffsim_ros.commands.estimate_view import FitView
 
 LISTED = 6
 """Predictions that are listed one by one, if there are no more."""
@@ -29,17 +33,42 @@ def run(options: argparse.Namespace) -> int:
     config = load_estimation(
         options.estimation, train=options.train, validate=options.validate, set=options.set
     )
-    with open_folder(options.out) as folder, ProgressLine() as line:
-        result = run_cancellable(
-            lambda cancel: estimate(config, progress=line, cancel=cancel), line=line
-        )
-        line.show("writing the results", "writing")
-        write_results(result, folder)
-    print(summary(result))
-    print(f"results in {folder.path}")
+    with contextlib.ExitStack() as stack:
+        shown = _viewed(options, config, stack)
+        with open_folder(options.out) as folder, ProgressLine() as line:
+
+            def report(progress: Any) -> None:
+                line(progress)
+                if shown is not None:
+                    shown(progress)
+
+            result = run_cancellable(
+                lambda cancel: estimate(config, progress=report, cancel=cancel), line=line
+            )
+            line.show("writing the results", "writing")
+            write_results(result, folder)
+        print(summary(result))
+        print(f"results in {folder.path}", flush=True)
+        if shown is not None:
+            shown.end(result)
+            shown.wait()
     if options.others and result.verdict is not None and result.verdict.grade != "good":
         _try_others(config, result, folder)
     return 0 if result.converged else 3
+
+
+def _viewed(
+    options: argparse.Namespace, config: Any, stack: contextlib.ExitStack
+) -> FitView | None:
+    """What shows the fit in the browser, with --view."""
+    if not options.view:
+        return None
+    from diffsim_ros.commands.estimate_view import FitView
+    from diffsim_ros.viz.viewer import Viewer
+
+    viewer = stack.enter_context(Viewer())
+    print(f"the viewer is at {viewer.address}; it stays until Ctrl-C", flush=True)
+    return FitView(viewer, config)
 
 
 def _try_others(config: Any, result: Any, folder: OutputFolder) -> None:
