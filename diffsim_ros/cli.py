@@ -28,6 +28,7 @@ STATUS = {DONE: "done", UNUSABLE: "unusable", NOT_CONVERGED: "not_converged",
 """Status of --json where no results are left."""
 COMMANDS = {
     "simulate": "roll a scene out and write its motion",
+    "view": "look at results, or at a scene while it is simulated, in the browser",
     "statics": "find where a scene comes to rest",
     "modes": "find the frequencies and shapes of a scene's small vibrations",
     "check": "report what recordings contain, and whether an estimation can use them",
@@ -35,6 +36,7 @@ COMMANDS = {
     "estimate": "estimate parameters from recordings, with uncertainty and report",
     "compare": "compare several models on the same recordings",
     "export": "write what other simulators have a place for: MJCF, URDF, SDF snippets",
+    "export-video": "make a GIF or MP4 of results or of a scene (also: diffsim export video)",
     "plan": "find controls whose motion reaches goals",
     "policy": "learn a control policy in an environment, or evaluate one",
     "twin": "write the twin that rehearses a plan with a robot arm",
@@ -80,6 +82,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if "_ARGCOMPLETE" in os.environ and arguments is None:
         _complete(os.environ.get("COMP_LINE", ""))
     arguments = list(sys.argv[1:] if arguments is None else arguments)
+    if arguments[:2] == ["export", "video"]:
+        arguments[:2] = ["export-video"]
     first = arguments[0] if arguments else ""
     try:
         if first and not first.startswith("-") and first not in COMMANDS:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+import contextlib
+from typing import TYPE_CHECKING, Any
 
 from diffsim_ros.commands.arguments import add_recordings, add_results
 from diffsim_ros.commands.results import finish
 from diffsim_ros.commands.running import ProgressLine, run_cancellable
 from diffsim_ros.commands.table import table
 from diffsim_ros.output import OutputFolder, write_yaml
+
+if TYPE_CHECKING:
+    from diffsim_ros.commands.estimate_view import FitView
 
 LISTED = 6
 """Predictions that are listed one by one, if there are no more."""
@@ -24,6 +28,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("estimation", metavar="ESTIMATION.yaml")
     text = "where the verdict is below good, fit what it advises and other laws too"
     command.add_argument("--try", dest="others", action="store_true", help=text)
+    text = "show measured and simulated motion in the browser while the fit converges"
+    command.add_argument("--view", action="store_true", help=text)
     add_recordings(command)
     add_results(command, report="report.html, pictures and motion.mcap")
 
@@ -41,15 +47,27 @@ def run(options: argparse.Namespace) -> int:
         options.estimation, train=options.train, validate=options.validate, set=options.set
     )
     drawn = not options.no_report
-    opened = open_folder(options.out, report=drawn, force=options.force)
-    with opened as folder, ProgressLine() as line:
-        result = run_cancellable(
-            lambda cancel: estimate(config, progress=line, cancel=cancel), line=line
-        )
-        line.show("writing the results", "writing")
-        write_results(result, folder, report=drawn)
-    print(summary(result))
-    code = finish(options, folder, result.status, figures(result), 0 if result.converged else 3)
+    with contextlib.ExitStack() as stack:
+        shown = _viewed(options, config, stack)
+        opened = open_folder(options.out, report=drawn, force=options.force)
+        with opened as folder, ProgressLine() as line:
+
+            def report(progress: Any) -> None:
+                line(progress)
+                if shown is not None:
+                    shown(progress)
+
+            result = run_cancellable(
+                lambda cancel: estimate(config, progress=report, cancel=cancel), line=line
+            )
+            line.show("writing the results", "writing")
+            write_results(result, folder, report=drawn)
+        print(summary(result))
+        code = 0 if result.converged else 3
+        code = finish(options, folder, result.status, figures(result), code)
+        if shown is not None:
+            shown.end(result)
+            shown.wait()
     if options.others and result.verdict is not None and result.verdict.grade != "good":
         _try_others(config, result, folder, options)
     return code
@@ -68,6 +86,20 @@ def figures(result: Any) -> dict:
         errors = result.metrics.get(phase) or {}
         found[phase] = {k: v for k, v in errors.items() if isinstance(v, (int, float))}
     return found
+
+
+def _viewed(
+    options: argparse.Namespace, config: Any, stack: contextlib.ExitStack
+) -> FitView | None:
+    """What shows the fit in the browser, with --view."""
+    if not options.view:
+        return None
+    from diffsim_ros.commands.estimate_view import FitView
+    from diffsim_ros.viz.viewer import Viewer
+
+    viewer = stack.enter_context(Viewer())
+    print(f"the viewer is at {viewer.address}; it stays until Ctrl-C", flush=True)
+    return FitView(viewer, config)
 
 
 def _try_others(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from diffsim_ros.commands.arguments import add_changes, add_estimated, add_results
 from diffsim_ros.commands.results import finish, results_folder
@@ -14,12 +15,20 @@ from diffsim_ros.commands.table import table
 from diffsim_ros.errors import InputError
 from diffsim_ros.output import write_bytes, write_json, write_yaml
 
+if TYPE_CHECKING:
+    from diffsim_ros.commands.plan_motion import PlanMotion
+    from diffsim_ros.viz.markers import Marker
+
 FILES = (
     "result.yaml", "metrics.json", "scene.yaml", "trajectory.yaml", "report.html", "motion.png",
     "motion.mcap",
 )  # fmt: skip
 LISTED = 8
 """Candidates that are printed."""
+MOST_CARDS = 5
+"""Goals with a headline."""
+GHOST = 0.25
+"""Opacity of the arm where it starts and ends."""
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -102,6 +111,59 @@ def pictures(result: Any) -> list[tuple[str, str, bytes]]:
     return found
 
 
+def at_release(seen: PlanMotion) -> list[Marker]:
+    """The arm at the start of the scene's motion, solid, and as ghosts where it starts and ends."""
+    if not seen.shapes:
+        return []
+    last = len(seen.played.time) - 1
+    begins = last + 1 - len(seen.result.best.motion.time)
+    found = seen.robot(begins)
+    ghosts = {0, last} - {begins}
+    for number, frame in enumerate(sorted(ghosts), 1):
+        for marker in seen.robot(frame, GHOST):
+            found.append(replace(marker, ns=f"{marker.ns}/{number}"))
+    return found
+
+
+def lead(result: Any) -> str:
+    """One sentence: how far the plan is from each goal, and how far it may be."""
+    words = [
+        f"{amount(distance, unit)} from {name}, tolerance {amount(allowed, unit)}"
+        for name, distance, allowed, unit in goal_rows(result)
+    ]
+    return "; ".join(words) + "." if words else ""
+
+
+def cards(result: Any) -> list[dict[str, str]]:
+    """Distance against tolerance of each goal, and what the search took."""
+    from diffsim_ros.viz.report_tables import card
+
+    found = []
+    for name, distance, allowed, unit in goal_rows(result)[:MOST_CARDS]:
+        value, _, word = amount(distance, unit).partition(" ")
+        tone = "good" if distance <= allowed else "bad"
+        detail = f"tolerance {amount(allowed, unit)}"
+        found.append(card(f"Distance from {name}", value, word, detail, tone))
+    best = result.best
+    starts = "one start" if result.starts == 1 else f"{result.starts} starts"
+    detail = f"{best.seconds:.2g} s, {starts}"
+    return [*found, card("Rollouts", str(best.rollouts), "", detail)]
+
+
+def goal_rows(result: Any) -> list[tuple[str, float, float, str]]:
+    """(goal or limit, distance, tolerance, unit) of the best candidate; "" of what is no place."""
+    units = {goal.name: "m" for goal in result.config.goals if len(goal.targets)}
+    return [
+        (name, float(distance), float(result.tolerances[name]), units.get(name, ""))
+        for name, distance in result.best.distances.items()
+    ]
+
+
+def amount(value: float, unit: str) -> str:
+    """A number with its unit, lengths in mm."""
+    return f"{1e3 * value:.3g} mm" if unit == "m" else f"{value:.3g}"
+
+
 def candidate_rows(result: Any) -> tuple[list[str], list[list[str]]]:
     """Head and rows of the table of candidates."""
     head = ["touches", "reached", "O", "O/O first", "rollouts", "s", *result.tolerances]
@@ -122,6 +184,7 @@ def write_all(stage: Path, result: Any, command: str | None) -> dict:
     command  that the report shows; None: without report and picture
     """
     from diffsim_ros.commands import simulate
+    from diffsim_ros.commands.plan_motion import plan_motion
     from diffsim_ros.planning import results
     from diffsim_ros.scene.model import load_scene
     from diffsim_ros.sensing import bags
@@ -133,23 +196,26 @@ def write_all(stage: Path, result: Any, command: str | None) -> dict:
     write_json(stage / "metrics.json", metrics)
     if result.carried is not None:
         write_yaml(stage / "trajectory.yaml", result.carried.trajectory.mapping())
+    seen = plan_motion(model, result)
     if command is not None:
-        write_report(stage, result, model, command)
-    poses, markers = simulate.recording(model, result.best.motion)
+        write_report(stage, seen, command)
+    poses, markers = simulate.recording(model, result.best.motion, seen.animation())
     bags.write_motion(stage / "motion.mcap", poses, markers=markers)
     return metrics
 
 
-def write_report(stage: Path, result: Any, model: Any, command: str) -> None:
-    """Write motion.png and report.html of the planned scene `model`."""
+def write_report(stage: Path, seen: PlanMotion, command: str) -> None:
+    """Write motion.png and report.html."""
     from diffsim_ros.planning import results
     from diffsim_ros.viz.render import camera_for, render_png
     from diffsim_ros.viz.scene_markers import picture_markers, target_markers
     from diffsim_ros.viz.scene_report import write_simulation_report
 
+    model, result = seen.model, seen.result
     motion = result.best.motion
-    drawn = picture_markers(model, motion) + target_markers(result.targets)
-    camera = camera_for([m for m in drawn if m.ns.startswith(("body/", "path/", "target"))])
+    drawn = picture_markers(model, motion) + target_markers(result.targets) + at_release(seen)
+    framed = ("body/", "path/", "target", "robot/")
+    camera = camera_for([m for m in drawn if m.ns.startswith(framed)])
     picture = render_png(drawn, camera=camera, title=result.config.name)
     write_bytes(stage / "motion.png", picture)
     head, rows = candidate_rows(result)
@@ -159,5 +225,7 @@ def write_report(stage: Path, result: Any, model: Any, command: str) -> None:
         pictures=(("Instants", "The bodies' motion; the last instant is solid.", picture),
                   *pictures(result)),
         tables=[("Candidates: goals' distances [m, m/s, rad]", head, rows)],
-        targets=result.targets, warnings=results.notes(result),
+        targets=result.targets, warnings=results.notes(result), status=result.status,
+        lead=lead(result), cards=cards(result), played=seen.played,
+        others=seen.player_bodies,
     )  # fmt: skip

@@ -25,6 +25,8 @@ from diffsim_ros.units import read_number
 if TYPE_CHECKING:
     from diffsim_ros.commands.simulate_ensemble import Ensemble
     from diffsim_ros.inverse.step_error import StepErrors
+    from diffsim_ros.sensing.bags import RecordedMarkers
+    from diffsim_ros.viz.animation import Animation
     from diffsim_ros.viz.field_colours import FieldColours
 
 FILES = (
@@ -34,7 +36,6 @@ FILES = (
 
 
 SHOWN = 12  # errors that are printed of each kind; result.yaml has all
-MARKER_RATE = 30.0  # of soft bodies in motion.mcap [Hz]
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -248,9 +249,10 @@ def write_all(
         return result, metrics
     from diffsim_ros.commands import simulate_report
     from diffsim_ros.sensing import bags
+    from diffsim_ros.viz.animation import scene_animation
 
     simulate_report.write(stage, model, rollout, energy, result["warnings"], field, report)
-    poses, markers = recording(model, rollout, field)
+    poses, markers = recording(model, rollout, scene_animation(model, rollout, field=field))
     bags.write_motion(
         stage / "motion.mcap", poses, markers=markers,
         wrenches=simulate_outputs.wrenches(model, rollout),
@@ -275,35 +277,19 @@ def write_motion(path: Path, model: Any, rollout: Any) -> None:
 
 
 def recording(
-    model: Any, rollout: Any, field: FieldColours | None = None
-) -> tuple[list[tuple], list[Any]]:
-    """(pose tracks, marker tracks) of motion.mcap: poses of frames, and, of a scene with soft
-    bodies, all that is seen of it as markers."""
+    model: Any, rollout: Any, animation: Animation
+) -> tuple[list[tuple], list[RecordedMarkers]]:
+    """(pose tracks, marker tracks) of motion.mcap: poses of frames, and all that is seen."""
     from diffsim_ros.scene.vertices import centre_of
-    from diffsim_ros.sensing.bags import RecordedMarkers
-    from diffsim_ros.viz.scene_markers import body_markers, surroundings
+    from diffsim_ros.viz.playback import recorded_animation
 
-    poses, frames = [], marker_frames(rollout.time)
-    soft = [name for name, info in model.bodies.items() if info.kind == "soft"]
-    for name in model.bodies:
-        if name not in soft:
+    poses = []
+    for name, info in model.bodies.items():
+        if info.kind != "soft":
             track = centre_of(model, rollout, name)
             where = track["position"], track["orientation"]
             poses.append((f"/{name}/simulated", "world", rollout.time, *where))
-    if not soft:
-        return poses, []
-    zero = np.zeros(len(frames), int)  # one id: every frame replaces the one before
-    seen = [name for name, info in model.bodies.items() if info.kind != "frame"]
-    columns = [body_markers(model, rollout, name, frames, ids=zero, field=field) for name in seen]
-    markers = [list(row) for row in zip(*columns, strict=True)]
-    markers[0] = [*surroundings(model, rollout, 0), *markers[0]]
-    return poses, [RecordedMarkers("/markers", rollout.time[frames].tolist(), markers)]
-
-
-def marker_frames(time: np.ndarray) -> np.ndarray:
-    """Recorded frames that are about 1 / MARKER_RATE [s] apart, the last one included."""
-    wanted = np.arange(time[0], time[-1] + 1e-9, 1.0 / MARKER_RATE)
-    return np.unique([*np.searchsorted(time, wanted - 1e-9), len(time) - 1])
+    return poses, [recorded_animation(animation)]
 
 
 def document(model: Any, rollout: Any, energy: dict[str, np.ndarray]) -> dict:

@@ -99,6 +99,17 @@ class Marker:
         except ValueError as error:
             raise ValueError(f"Marker {self.ns}/{self.id}: {error}") from None
 
+    def moved(self, position: np.ndarray, orientation: np.ndarray) -> Marker:
+        """The same marker in another place; its points are not copied, nor checked again.
+
+        Raises ValueError as the constructor does.
+        """
+        other = object.__new__(Marker)
+        other.__dict__.update(self.__dict__)
+        put(other, "position", position, (3,))
+        put(other, "orientation", orientation, (4,))
+        return other
+
     def _check(self) -> None:
         if self.action is not Action.ADD:
             return

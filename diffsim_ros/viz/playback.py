@@ -16,6 +16,7 @@ from diffsim_ros.sensing.bags import (
     RecordedPoses,
     write_motion,
 )
+from diffsim_ros.viz.animation import RATE, Animation
 from diffsim_ros.viz.markers import Action, Marker
 
 MOCAP_TOPICS = {"measured": "/markers/measured", "simulated": "/markers/simulated"}
@@ -25,8 +26,6 @@ CLOUD_TOPIC = "/points"
 SPHERE = (0.005, 0.005, 0.005)
 """Diameters of a marker [m]."""
 FRAME = "world"
-RATE = 30.0
-"""Frames drawn per second."""
 PAUSE = 0.5
 """[s] between two recordings."""
 
@@ -45,21 +44,22 @@ class Reel:
     """Recordings one after the other, with PAUSE between them, all in FRAME.
 
     start  time [s] at which the recording begins that is played now; times below are since then
+    pictures, clouds  what has been drawn
     """
 
     def __init__(self) -> None:
         self.start = 0.0
-        self._pictures = RecordedMarkers(MARKER_TOPIC, [], [])
+        self.pictures = RecordedMarkers(MARKER_TOPIC, [], [])
         self._poses: dict[str, list[tuple]] = {}
         self._mocap: list[MocapTrack] = []
-        self._clouds = RecordedClouds(CLOUD_TOPIC, FRAME, [], [], {})
+        self.clouds = RecordedClouds(CLOUD_TOPIC, FRAME, [], [], {})
 
     def draw(self, t: Sequence[float], frames: Iterable[Sequence[Marker]]) -> None:
         """Pictures at t [s] on MARKER_TOPIC, the first on a clean stage."""
         for k, (time, frame) in enumerate(zip(t, frames, strict=True)):
             clear = [] if k else [Marker("", 0, action=Action.DELETE_ALL)]
-            self._pictures.t.append(self.start + float(time))
-            self._pictures.frames.append([*clear, *frame])
+            self.pictures.t.append(self.start + float(time))
+            self.pictures.frames.append([*clear, *frame])
 
     def poses(self, topic: str, t: np.ndarray, position: np.ndarray, turn: np.ndarray) -> None:
         """A body at t (n,): places (n, 3) [m] and quaternions (n, 4), on a topic and /tf."""
@@ -71,10 +71,10 @@ class Reel:
 
     def cloud(self, t: float, points: Points, **fields: np.ndarray) -> None:
         """Points at t on CLOUD_TOPIC, with a number of each point per field."""
-        self._clouds.t.append(self.start + float(t))
-        self._clouds.clouds.append(points)
+        self.clouds.t.append(self.start + float(t))
+        self.clouds.clouds.append(points)
         for name, column in fields.items():
-            self._clouds.extra.setdefault(name, []).append(column)
+            self.clouds.extra.setdefault(name, []).append(column)
 
     def end(self, last: float) -> None:
         """Go on to the next recording; this one lasts `last` [s]."""
@@ -89,9 +89,9 @@ class Reel:
         return write_motion(
             path,
             poses,
-            markers=[self._pictures] if self._pictures.t else [],
+            markers=[self.pictures] if self.pictures.t else [],
             mocap=self._mocap,
-            clouds=[self._clouds] if self._clouds.t else [],
+            clouds=[self.clouds] if self.clouds.t else [],
         )
 
 
@@ -103,6 +103,19 @@ def write_playback(path: str | os.PathLike[str], play: Callable[[Reel], None]) -
     reel = Reel()
     play(reel)
     return reel.write(path)
+
+
+def recorded_animation(animation: Animation, rate: float = RATE) -> RecordedMarkers:
+    """An animation as MarkerArrays on MARKER_TOPIC: what has changed, and what is no more."""
+    chosen = animation.instants(rate)
+    frames: list[list[Marker]] = []
+    before: dict[tuple[str, int], Marker] = {}
+    for number in chosen:
+        now = {(m.ns, m.id): m for m in animation.frame(int(number))}
+        gone = [Marker(ns, k, action=Action.DELETE) for ns, k in before if (ns, k) not in now]
+        frames.append([*gone, *(m for key, m in now.items() if before.get(key) is not m)])
+        before = now
+    return RecordedMarkers(MARKER_TOPIC, animation.time[chosen].tolist(), frames)
 
 
 def every(t: np.ndarray) -> list[int]:

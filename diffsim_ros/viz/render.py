@@ -7,8 +7,9 @@ rendering `SUPERSAMPLE` times larger.
 
 from __future__ import annotations
 
+import copy
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +32,8 @@ from diffsim_ros.viz.meshes import (
 SUPERSAMPLE = 2
 COPLANAR = 1.0005  # a translucent face must be nearer by this factor, or equal faces would speckle
 LIGHT = np.array([-0.42, -0.55, 0.72])  # towards the light, world frame
+NEAR = 0.01  # nothing nearer to the camera is drawn [m]
+AT_ONCE = 2_000_000  # pixels of triangles' boxes that are looked at together
 BACKDROP = np.array([[0.97, 0.975, 0.985], [0.90, 0.92, 0.945]])  # top, bottom of the picture
 
 
@@ -56,17 +59,41 @@ def render(
 
     TEXT markers are left to `render_png`. Markers with action DELETE are not drawn.
     """
-    markers = [m for m in markers if m.action is Action.ADD and m.kind is not MarkerKind.TEXT]
     camera = camera or camera_for(markers)
-    width, height = size[0] * SUPERSAMPLE, size[1] * SUPERSAMPLE
-    canvas = _Canvas(camera, width, height)
-    soups = [soup for marker in markers for soup in triangles(marker, camera)]
-    for soup in soups:
-        canvas.draw_opaque(soup)
-    canvas.cast_shadows(soups)
-    canvas.draw_translucent(soups)
-    small = canvas.image.reshape(size[1], SUPERSAMPLE, size[0], SUPERSAMPLE, 3).mean(axis=(1, 3))
-    return (255.0 * np.clip(small, 0.0, 1.0) + 0.5).astype(np.uint8)
+    return Renderer(camera, size).picture(markers)
+
+
+class Renderer:
+    """Pictures from one place: what stands still is drawn once.
+
+    size   (width, height) in pixels;  still  markers that are in every picture
+    """
+
+    def __init__(
+        self, camera: Viewpoint, size: tuple[int, int] = (960, 640), still: Sequence[Marker] = ()
+    ) -> None:
+        self.camera, self.size = camera, size
+        self._canvas = _Canvas(camera, size[0] * SUPERSAMPLE, size[1] * SUPERSAMPLE)
+        self._still = self._soups(still)
+        for soup in self._still:
+            self._canvas.draw_opaque(soup)
+
+    def picture(self, markers: Sequence[Marker]) -> np.ndarray:
+        """These beside those that stand still: (height, width, 3) uint8."""
+        canvas, moving = self._canvas.copy(), self._soups(markers)
+        for soup in moving:
+            canvas.draw_opaque(soup)
+        soups = [*self._still, *moving]
+        canvas.cast_shadows(soups)
+        canvas.draw_translucent(soups)
+        width, height = self.size
+        rows = canvas.image.reshape(height, SUPERSAMPLE, -1).sum(axis=1)
+        small = rows.reshape(height, width, SUPERSAMPLE, 3).sum(axis=2) / SUPERSAMPLE**2
+        return (255.0 * np.clip(small, 0.0, 1.0) + 0.5).astype(np.uint8)
+
+    def _soups(self, markers: Sequence[Marker]) -> list[Soup]:
+        shown = (m for m in markers if m.action is Action.ADD and m.kind is not MarkerKind.TEXT)
+        return [soup for marker in shown for soup in triangles(marker, self.camera)]
 
 
 def render_png(
@@ -133,57 +160,78 @@ class _Canvas:
         self.table = np.zeros((height, width), dtype=bool)
         self.table_top: float | None = None
 
+    def copy(self) -> _Canvas:
+        """One to go on with."""
+        other = copy.copy(self)
+        other.image, other.nearness = self.image.copy(), self.nearness.copy()
+        other.table = self.table.copy()
+        return other
+
     def draw_opaque(self, soup: Soup) -> None:
         """Draw the triangles with alpha 1; of closed surfaces those that face the camera."""
         solid = soup.colour[:, 3] >= 1.0
         if soup.closed:
             view = soup.corners.mean(axis=1) - np.asarray(self.camera.eye)
             solid &= np.einsum("ij,ij->i", soup.normal, view) < 0
-        shades = self._shades(soup)
-        for face, shade in zip(soup.corners[solid], shades[solid], strict=True):
-            for rows, cols, near, inside in self._cover(face):
-                front = inside & (near > self.nearness[rows, cols])
-                self.nearness[rows, cols][front] = near[front]
-                self.image[rows, cols][front] = shade
-                self.table[rows, cols][front] = soup.table
+        shades = self._shades(soup)[solid]
+        image, nearness = self.image.reshape(-1, 3), self.nearness.reshape(-1)
+        for pixel, near, face in self._cover(soup.corners[solid]):
+            front = near > nearness[pixel]
+            pixel, near, face = pixel[front], near[front], face[front]
+            order = np.argsort(near, kind="stable")  # of one pixel the last, the nearest, stays
+            pixel, near, face = pixel[order], near[order], face[order]
+            nearness[pixel] = near
+            image[pixel] = shades[face]
+            self.table.reshape(-1)[pixel] = soup.table
         if soup.table:
             self.table_top = float(soup.corners[..., 2].max())
             self._finish_table(soup)
 
     def draw_translucent(self, soups: Sequence[Soup]) -> None:
         """Blend the triangles with alpha < 1 that face the camera, farthest first."""
-        todo = []
+        eye, chosen = np.asarray(self.camera.eye), []
         for soup in soups:
-            shades = self._shades(soup)
-            for face, normal, colour, shade in zip(
-                soup.corners, soup.normal, soup.colour, shades, strict=True
-            ):
-                view = face.mean(axis=0) - np.asarray(self.camera.eye)
-                if colour[3] < 1.0 and normal @ view <= 0:
-                    todo.append((-float(np.linalg.norm(view)), face, shade, colour[3]))
-        for _, face, shade, alpha in sorted(todo, key=lambda item: item[0]):
-            for rows, cols, near, inside in self._cover(face):
-                front = inside & (near > COPLANAR * self.nearness[rows, cols])
-                patch = self.image[rows, cols]
-                patch[front] = (1 - alpha) * patch[front] + alpha * shade
+            view = soup.corners.mean(axis=1) - eye
+            seen = (soup.colour[:, 3] < 1.0) & (np.einsum("ij,ij->i", soup.normal, view) <= 0)
+            look = np.column_stack([self._shades(soup), soup.colour[:, 3]])
+            chosen.append((soup.corners[seen], look[seen], np.linalg.norm(view[seen], axis=1)))
+        if not chosen:
+            return
+        corners, looks, away = (np.concatenate(column) for column in zip(*chosen, strict=True))
+        order = np.argsort(-away, kind="stable")
+        corners, looks = corners[order], looks[order]
+        image, nearness = self.image.reshape(-1, 3), self.nearness.reshape(-1)
+        for pixel, near, face in self._cover(corners):
+            front = near > COPLANAR * nearness[pixel]
+            pixel, look = pixel[front], looks[face[front]]
+            for layer in _layers(pixel):
+                alpha = look[layer, 3:]
+                at = pixel[layer]
+                image[at] = (1 - alpha) * image[at] + alpha * look[layer, :3]
 
     def cast_shadows(self, soups: Sequence[Soup]) -> None:
         """Darken the table where something (lit) stands between it and the light."""
         if self.table_top is None:
             return
-        dark = np.zeros((self.height, self.width))
+        dark = np.zeros(self.height * self.width)
         for soup in soups:
             if soup.table or not soup.normal.any():
                 continue
             drop = (soup.corners[..., 2:] - self.table_top) / LIGHT[2]
-            flat = soup.corners - drop * LIGHT
-            for face, colour in zip(flat, soup.colour, strict=True):
-                strength = 0.36 if colour[3] >= 1.0 else 0.14
-                for rows, cols, _, inside in self._cover(face):
-                    patch = dark[rows, cols]
-                    patch[inside] = np.maximum(patch[inside], strength)
-        dark = gaussian_filter(dark, 2.2 * SUPERSAMPLE)
-        self.image *= 1 - (dark * self.table)[..., None]
+            strength = np.where(soup.colour[:, 3] >= 1.0, 0.36, 0.14)
+            for pixel, _, face in self._cover(soup.corners - drop * LIGHT):
+                for value in (0.14, 0.36):
+                    here = pixel[strength[face] == value]
+                    dark[here] = np.maximum(dark[here], value)
+        dark = dark.reshape(self.height, self.width)
+        sigma = 2.2 * SUPERSAMPLE
+        ends = [np.flatnonzero(dark.any(axis=axis)) for axis in (1, 0)]
+        if not len(ends[0]):
+            return
+        margin = int(np.ceil(4.0 * sigma)) + 1  # beyond, the filter's weights are zero
+        part = tuple(slice(max(0, one[0] - margin), one[-1] + margin + 1) for one in ends)
+        shade = gaussian_filter(dark[part], sigma) * self.table[part]
+        self.image[part] *= 1 - shade[..., None]
 
     def _shades(self, soup: Soup) -> np.ndarray:
         """Lambert's law with a sky: colour (n, 3) of every triangle."""
@@ -193,27 +241,47 @@ class _Canvas:
         level = np.where(lit, 0.52 + 0.44 * glow + 0.14 * sky, 1.0)
         return np.clip(soup.colour[:, :3] * level[:, None], 0, 1)
 
-    def _cover(self, face: np.ndarray):
-        """Yield (rows, cols, 1/depth, inside) of the pixels that a triangle (3, 3) may cover."""
-        for part in clip_near(face, self.camera):
-            xy, depth = project(part, self.camera, self.width, self.height)
-            low = np.maximum(np.floor(xy.min(axis=0)).astype(int), 0)
-            high = np.minimum(np.ceil(xy.max(axis=0)).astype(int) + 1, (self.width, self.height))
-            area = np.linalg.det(np.stack([xy[1] - xy[0], xy[2] - xy[0]]))
-            if (high <= low).any() or abs(area) < 1e-12:
-                continue
-            x = np.arange(low[0], high[0]) + 0.5
-            y = (np.arange(low[1], high[1]) + 0.5)[:, None]
-            w1 = (
-                (x - xy[0, 0]) * (xy[2, 1] - xy[0, 1]) - (y - xy[0, 1]) * (xy[2, 0] - xy[0, 0])
-            ) / area
-            w2 = (
-                (xy[1, 0] - xy[0, 0]) * (y - xy[0, 1]) - (xy[1, 1] - xy[0, 1]) * (x - xy[0, 0])
-            ) / area
+    def _cover(self, faces: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Yield (pixels, 1/depth, numbers of their triangles) that triangles (n, 3, 3) cover, in
+        the triangles' order and so many at once as fit into memory."""
+        depth = (faces - np.asarray(self.camera.eye)) @ self.camera.axes()[2] - NEAR
+        number = np.flatnonzero((depth > 0).all(axis=1))
+        crossing = np.flatnonzero((depth > 0).any(axis=1) & (depth <= 0).any(axis=1))
+        if len(crossing):
+            cut = [(k, part) for k in crossing for part in clip_near(faces[k], self.camera, NEAR)]
+            number = np.concatenate([number, [k for k, _ in cut]]).astype(int)
+            order = np.argsort(number, kind="stable")
+            parts = np.concatenate([faces[number[: -len(cut)]], [part for _, part in cut]])
+            faces, number = parts[order], number[order]
+        else:
+            faces = faces[number]
+        xy, depth = project(faces, self.camera, self.width, self.height)
+        low = np.maximum(np.floor(xy.min(axis=1)), 0).astype(int)
+        size = (self.width, self.height)
+        high = np.minimum(np.ceil(xy.max(axis=1)) + 1, size).astype(int)
+        first, second = xy[:, 1] - xy[:, 0], xy[:, 2] - xy[:, 0]
+        area = first[:, 0] * second[:, 1] - first[:, 1] * second[:, 0]
+        kept = (high > low).all(axis=1) & (np.abs(area) >= 1e-12)
+        low, wide, tall = low[kept], *(high - low)[kept].T
+        xy, first, second, area = xy[kept], first[kept], second[kept], area[kept]
+        number, inverse = number[kept], 1.0 / depth[kept]
+        ends = np.cumsum(wide * tall)
+        begin = 0
+        while begin < len(number):
+            done = ends[begin - 1] if begin else 0
+            end = max(begin + 1, int(np.searchsorted(ends, done + AT_ONCE, side="right")))
+            k = np.repeat(np.arange(begin, end), (wide * tall)[begin:end])
+            local = np.arange(len(k)) + done - (ends - wide * tall)[k]
+            column, row = low[k, 0] + local % wide[k], low[k, 1] + local // wide[k]
+            x, y = column + 0.5 - xy[k, 0, 0], row + 0.5 - xy[k, 0, 1]
+            w1 = (x * second[k, 1] - y * second[k, 0]) / area[k]
+            w2 = (first[k, 0] * y - first[k, 1] * x) / area[k]
             w0 = 1 - w1 - w2
             inside = (w0 >= -1e-9) & (w1 >= -1e-9) & (w2 >= -1e-9)
-            near = w0 / depth[0] + w1 / depth[1] + w2 / depth[2]
-            yield slice(low[1], high[1]), slice(low[0], high[0]), near, inside
+            k, w0, w1, w2 = k[inside], w0[inside], w1[inside], w2[inside]
+            near = w0 * inverse[k, 0] + w1 * inverse[k, 1] + w2 * inverse[k, 2]
+            yield (row * self.width + column)[inside], near, number[k]
+            begin = end
 
     def _finish_table(self, soup: Soup) -> None:
         """Draw a 0.1 m grid on the table's top and let it fade into the backdrop."""
@@ -236,3 +304,14 @@ class _Canvas:
         backdrop = (1 - ramp) * BACKDROP[0] + ramp * BACKDROP[1]
         colour = self.image[rows, cols] * (1 - 0.10 * strength)
         self.image[rows, cols] = (1 - fade) * colour + fade * backdrop
+
+
+def _layers(pixel: np.ndarray) -> Iterator[np.ndarray]:
+    """Places in `pixel` in rounds: every round has a pixel once, its first place first."""
+    order = np.argsort(pixel, kind="stable")
+    ordered = pixel[order]
+    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    counts = np.diff(np.concatenate([starts, [len(ordered)]]))
+    rank = np.arange(len(ordered)) - np.repeat(starts, counts)
+    for number in range(int(counts.max(initial=0))):
+        yield order[rank == number]

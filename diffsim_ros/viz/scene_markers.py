@@ -163,10 +163,12 @@ def target_markers(targets: Mapping[str, Any]) -> list[Marker]:
     ]
 
 
-def surroundings(scene: Any, rollout: Any, frame: int = -1) -> list[Marker]:
+def surroundings(
+    scene: Any, rollout: Any, frame: int = -1, margin: float = PLANE_MARGIN
+) -> list[Marker]:
     """Surfaces; a plane is a thin box around the motion, a level one a table with shadows.
 
-    What a body carries is drawn where it is at `frame`.
+    What a body carries is drawn where it is at `frame`; `margin` [m] of planes beyond the motion.
     """
     places = rollout.position.reshape(-1, 3)
     found = []
@@ -180,7 +182,7 @@ def surroundings(scene: Any, rollout: Any, frame: int = -1) -> list[Marker]:
             if sdf.carrier is None and turn[2, 2] > 1 - 1e-9:
                 ns = "table"
             local = (places - position) @ turn
-            low, high = local.min(axis=0)[:2] - PLANE_MARGIN, local.max(axis=0)[:2] + PLANE_MARGIN
+            low, high = local.min(axis=0)[:2] - margin, local.max(axis=0)[:2] + margin
             size = (*(high - low), 0.01)
             position = position + turn @ np.array([*(low + high) / 2, -0.005])
         elif sdf.kind == "implicit":
@@ -212,25 +214,26 @@ def pose_at(scene: Any, rollout: Any, sdf: Any, frame: int) -> tuple[np.ndarray,
     return moved, quat_multiply(turn, orientation)
 
 
-def link_markers(scene: Any, rollout: Any) -> list[Marker]:
-    """One LINE_LIST for every link that has lines (springs, cables), at the last frame."""
+def link_markers(scene: Any, rollout: Any, frame: int = -1) -> list[Marker]:
+    """One LINE_LIST for every link that has lines (springs, cables), at a recorded frame."""
     found = []
     for i, link in enumerate(scene.parts.links):
-        points = np.array([place_at(scene, rollout, end) for pair in link.lines() for end in pair])
-        if not len(points):
+        ends = [end for pair in link.lines() for end in pair]
+        if not ends:
             continue
+        points = np.array([place_at(scene, rollout, end, frame) for end in ends])
         look = {"scale": (LINK_WIDTH, 0.0, 0.0), "colour": LINK_COLOUR, "points": points}
         found.append(Marker(f"link/{link.name}", i, MarkerKind.LINE_LIST, **look))
     return found
 
 
-def place_at(scene: Any, rollout: Any, end: End) -> np.ndarray:
-    """Place (3,) of a link's end at the last frame, world frame [m]."""
+def place_at(scene: Any, rollout: Any, end: End, frame: int = -1) -> np.ndarray:
+    """Place (3,) of a link's end at a recorded frame, world frame [m]."""
     if end.world is not None:
         return np.array(end.world)
     if end.vertex is not None:
-        last = np.array([len(rollout.time) - 1])
-        return vertex_positions(scene, rollout, end.body, last)[0, end.vertex]
+        row = np.array([frame % len(rollout.time)])
+        return vertex_positions(scene, rollout, end.body, row)[0, end.vertex]
     row = scene.engine.nodes_of(end.body)[0]
-    turn = quat_matrix(np.asarray(rollout.orientation)[-1, row])
-    return np.asarray(rollout.position)[-1, row] + turn @ np.array(end.point)
+    turn = quat_matrix(np.asarray(rollout.orientation)[frame, row])
+    return np.asarray(rollout.position)[frame, row] + turn @ np.array(end.point)

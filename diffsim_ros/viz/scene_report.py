@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from diffsim_ros import __version__
 from diffsim_ros.output import yaml_text
+from diffsim_ros.scene.bodies.body import COLOUR
 from diffsim_ros.scene.vertices import centre_of, vertex_positions
 from diffsim_ros.viz import player, plots, report_tables, style
 from diffsim_ros.viz.html import rendered, write_page
@@ -49,6 +50,11 @@ def write_simulation_report(
     tables: Sequence[tuple[str, Sequence[str], Sequence[Sequence[str]]]] = (),
     targets: Mapping[str, Sequence[float]] | None = None,
     outputs: Sequence[Mapping[str, Any]] = (),
+    status: str = "",
+    lead: str = "",
+    cards: Sequence[dict[str, str]] = (),
+    played: Any = None,
+    others: Callable[[np.ndarray], Sequence[dict]] | None = None,
 ) -> Path:
     """Write the page of `diffsim simulate`: a scene.SceneModel and an _engine.Rollout.
 
@@ -56,6 +62,9 @@ def write_simulation_report(
     title     default: the scene's name
     tables    (title, head, rows) of texts, shown first;  targets  name -> place [m] in the motion
     warnings  sentences that a reader must not miss
+    status, lead, cards  of the summary, in place of the simulation's
+    played    what the player shows in place of the rollout, with its arrays
+    others    numbers of its frames -> further bodies of the player (player.body_data)
     command   the line that reproduces it;  outputs  curves (curves.view) of forces, energies ...
     A file of the same name is replaced, at once. Returns the path.
     """
@@ -68,15 +77,17 @@ def write_simulation_report(
     ok = rollout.status == "converged"
     moving = len(rollout.time) > 1
     skip = (set() if moving else {"motion"}) | (set() if outputs else {"outputs"})
+    shown = rollout if played is None else played
+    played_motion = scene_motion(scene, shown, others=others) if moving else {}
     context = {
         "title": name.replace("_", " "),
         "kind": kind,
-        "status": rollout.status.replace("_", " "),
-        "status_class": "good" if ok else "bad",
-        "lead": _lead(scene, rollout),
-        "cards": _cards(scene, rollout),
+        "status": (status or rollout.status).replace("_", " "),
+        "status_class": "good" if ok and status in ("", "reached") else "bad",
+        "lead": lead or _lead(scene, rollout),
+        "cards": list(cards) or _cards(scene, rollout),
         "warnings": [*([] if ok else [str(rollout.message)]), *warnings],
-        "motions": [_aimed(scene_motion(scene, rollout), targets or {})] if moving else [],
+        "motions": [_aimed(played_motion, targets or {})] if moving else [],
         "tables": [{"title": t, "head": head, "rows": rows} for t, head, rows in tables],
         "pictures": [
             {"title": title, "caption": caption, "uri": style.data_uri(png)}
@@ -96,8 +107,9 @@ def write_simulation_report(
 
 
 def scene_motion(
-    scene: Any, rollout: Any, name: str = "motion", *, loop: bool = False
-) -> dict[str, Any]:
+    scene: Any, rollout: Any, name: str = "motion", *, loop: bool = False,
+    others: Callable[[np.ndarray], Sequence[dict]] | None = None,
+) -> dict[str, Any]:  # fmt: skip
     """Return the playable motion of every body among the scene's surfaces (player.playable).
 
     With soft bodies at most SOFT_FRAMES of the recorded frames, or the page would be too large.
@@ -107,8 +119,9 @@ def scene_motion(
     count = min(last + 1, SOFT_FRAMES) if soft else last + 1
     frames = np.unique(np.linspace(0, last, count).round().astype(int))
     bodies = []
+    alike = len({tuple(info.colour) for info in scene.bodies.values()}) < len(scene.bodies)
     for i, (body, info) in enumerate(scene.bodies.items()):
-        colour = style.SERIES[i % len(style.SERIES)]
+        colour = _colour(info, i, alike)
         if info.kind == "soft":
             vertices = vertex_positions(scene, rollout, body, frames)
             data = vertices, info.triangles, info.lines, info.sheet
@@ -122,6 +135,7 @@ def scene_motion(
                 bodies.append(player.rigid_mesh_data(body, colour, *mesh, *pose))
             else:
                 bodies.append(player.body_data(body, info.kind, size, colour, *pose))
+    bodies += others(frames) if others is not None else []
     bodies += [_surface(scene, rollout, sdf, frames) for sdf in scene.sdfs if sdf.kind != "plane"]
     planes = [
         {"p": list(map(float, sdf.position)), "q": list(map(float, sdf.orientation))}
@@ -138,6 +152,13 @@ def scene_motion(
         digits=5,
         loop=loop,
     )
+
+
+def _colour(info: Any, number: int, alike: bool) -> str:
+    """The scene's, "#rrggbb"; of bodies that all have the default, one each."""
+    if alike and list(info.colour) == COLOUR.default:
+        return style.SERIES[number % len(style.SERIES)]
+    return "#" + "".join(f"{round(255 * part):02x}" for part in info.colour[:3])
 
 
 def _aimed(motion: dict[str, Any], targets: Mapping[str, Sequence[float]]) -> dict[str, Any]:

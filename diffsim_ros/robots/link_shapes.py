@@ -1,0 +1,128 @@
+"""What a robot's links look like: the <visual> of its URDF, where there is none its <collision>."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from diffsim_ros.errors import InputError
+
+from .collision_solids import read_mesh
+from .robot import Robot
+from .urdf import mesh_file
+
+SEGMENTS = 24
+"""Of circles."""
+GREY = (0.55, 0.59, 0.66, 1.0)
+"""Of links without a colour."""
+
+
+@dataclass(frozen=True, eq=False)
+class LinkShape:
+    """A part of a link: vertices (n, 3) [m] in the frame of the body that joint `carrier` moves
+    (-1: the base), triangles (k, 3), red, green, blue, opacity."""
+
+    link: str
+    carrier: int
+    vertices: np.ndarray
+    triangles: np.ndarray
+    colour: tuple[float, ...] = GREY
+
+
+def link_shapes(
+    robot: Robot, packages: Mapping[str, str | Path] | None = None
+) -> tuple[LinkShape, ...]:
+    """Shapes of all links of a robot; those whose mesh cannot be read are left out.
+
+    packages  folder of each package:// name, as for `load_robot`
+    """
+    path, found = Path(robot.place), []
+    root = ElementTree.parse(path).getroot()
+    named = {m.get("name"): m.find("color") for m in root.findall("material")}
+    for link in root.findall("link"):
+        name = link.get("name") or ""
+        for shape in link.findall("visual") or link.findall("collision"):
+            try:
+                vertices, triangles = _mesh(shape, path, packages or {})
+            except InputError:
+                continue  # a picture without it is better than none
+            frame, pose = robot.frame(name), _pose(shape.find("origin"))
+            pose = frame.pose @ pose
+            vertices = vertices @ pose[:3, :3].T + pose[:3, 3]
+            material = shape.find("material")
+            colour = material.find("color") if material is not None else None
+            if colour is None and material is not None:
+                colour = named.get(material.get("name"))
+            tint = GREY if colour is None else tuple(_numbers(colour.get("rgba", "1 1 1 1")))
+            found.append(LinkShape(name, frame.carrier, vertices, triangles, tint))
+    return tuple(found)
+
+
+def _pose(origin: ElementTree.Element | None) -> np.ndarray:
+    pose = np.eye(4)
+    if origin is not None:
+        pose[:3, 3] = _numbers(origin.get("xyz", "0 0 0"))
+        turn = _numbers(origin.get("rpy", "0 0 0"))
+        pose[:3, :3] = Rotation.from_euler("xyz", turn).as_matrix()
+    return pose
+
+
+def _mesh(
+    shape: ElementTree.Element, path: Path, packages: Mapping[str, str | Path]
+) -> tuple[np.ndarray, np.ndarray]:
+    (given, *_) = shape.find("geometry")  # type: ignore[misc]
+    if given.tag == "box":
+        return box(_numbers(given.get("size", "")))
+    if given.tag == "mesh":
+        found = mesh_file(path, given.get("filename") or "", packages)
+        vertices, triangles = read_mesh(found, f"mesh {given.get('filename')}")
+        return vertices * _numbers(given.get("scale", "1 1 1")), triangles
+    radius = float(given.get("radius", "0"))
+    if given.tag == "sphere":
+        return turned(radius, 0.0, round_ends=True)
+    if given.tag in ("cylinder", "capsule"):
+        half = float(given.get("length", "0")) / 2
+        return turned(radius, half, round_ends=given.tag == "capsule")
+    raise InputError(path, "geometry", given.tag, "a primitive or a mesh")
+
+
+def box(size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Vertices (8, 3) and triangles (12, 3), which face outwards, of a box by its edges [m]."""
+    bits = (np.arange(8)[:, None] >> np.arange(3)) & 1
+    quads = np.array([[1, 3, 7, 5], [0, 4, 6, 2], [2, 6, 7, 3], [0, 1, 5, 4], [4, 5, 7, 6],
+                      [0, 2, 3, 1]])  # fmt: skip
+    return (bits - 0.5) * size, np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]])
+
+
+def turned(radius: float, half: float, *, round_ends: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Vertices and triangles of a cylinder about z from -half to half [m], or of a capsule."""
+    outline = np.array([[0.0, -half], [radius, -half], [radius, half], [0.0, half]])
+    if round_ends:
+        angle = np.linspace(-np.pi / 2, np.pi / 2, SEGMENTS // 2 + 2)
+        height = half * np.sign(np.round(angle, 9))
+        outline = np.stack([radius * np.cos(angle), height + radius * np.sin(angle)], axis=1)
+    around = 2 * np.pi * np.arange(SEGMENTS) / SEGMENTS
+    vertices = np.stack(
+        [np.outer(outline[:, 0], np.cos(around)), np.outer(outline[:, 0], np.sin(around)),
+         np.repeat(outline[:, 1:], SEGMENTS, axis=1)], axis=-1
+    ).reshape(-1, 3)  # fmt: skip
+    ring = np.arange(SEGMENTS)
+    after = (ring + 1) % SEGMENTS
+    triangles = []
+    for low in SEGMENTS * np.arange(len(outline) - 1):
+        high = low + SEGMENTS
+        triangles += [np.stack([low + ring, low + after, high + after], 1),
+                      np.stack([low + ring, high + after, high + ring], 1)]  # fmt: skip
+    faces = np.concatenate(triangles)
+    corners = vertices[faces]
+    normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    return vertices, faces[np.linalg.norm(normal, axis=1) > 1e-12]
+
+
+def _numbers(text: str) -> np.ndarray:
+    return np.array([float(word) for word in text.split()])
