@@ -230,7 +230,7 @@ def soft_body(folder: Path) -> float:
     """Height of a soft cube that has come to rest on the ground [m]."""
     builder = newton.ModelBuilder()
     builder.add_soft_grid(
-        pos=(-0.05, -0.05, 0.01), rot=wp.quat_identity(), vel=(0, 0, 0),
+        pos=wp.vec3(-0.05, -0.05, 0.01), rot=wp.quat_identity(), vel=wp.vec3(0.0),
         dim_x=3, dim_y=3, dim_z=3, cell_x=0.1 / 3, cell_y=0.1 / 3, cell_z=0.1 / 3,
         density=500, k_mu=2e4 / 2.6, k_lambda=2e4 * 0.3 / (1.3 * 0.4), k_damp=20,
         particle_radius=0.001,
