@@ -14,7 +14,7 @@ from validation.tasks.ours import TARGET
 BALL = """<mujoco><option timestep="0.0005" integrator="implicitfast"/><worldbody>
   <geom type="plane" size="5 5 .1" friction="0.3"/>
   <body pos="0 0 0.5"><freejoint/><geom type="sphere" size="0.05" mass="0.1" friction="0.3"
-    solref="-5000 -5"/></body>
+    solref="-50000 -28"/></body>
 </worldbody></mujoco>"""
 
 
