@@ -6,6 +6,7 @@ are its files; others (lab.npz, mine/…) are the reader's own.
 """
 
 import ast
+import functools
 import importlib.util
 import itertools
 import re
@@ -91,16 +92,23 @@ def check_run(words, whole):
         assert verb in VERBS | TOOLS or (ROOT / verb).exists(), f"no command {verb}"
 
 
+@functools.cache
+def parser():
+    from diffsim_ros.cli import make_parser
+
+    return make_parser()
+
+
 def check_diffsim(words, whole):
-    from diffsim_ros.cli import COMMANDS, make_parser
+    from diffsim_ros.cli import COMMANDS
 
     if not words or placeholder(words[0]) or words == ["--help"]:
         return
     if whole and not any(placeholder(word) and word[0] in "[…" for word in words):
-        make_parser().parse_args(words)  # SystemExit where it is none
+        parser().parse_args(words)  # SystemExit where it is none
         return
     named = [word for word in words[1:] if word in COMMANDS] if "|" in words else []
-    actions = make_parser()._subparsers._group_actions[0].choices
+    actions = parser()._subparsers._group_actions[0].choices
     for name in [words[0], *named]:
         assert name in actions, f"no command {name}"
     known = set(options_of(actions[words[0]]))
