@@ -24,8 +24,6 @@ exclude_patterns = [".*", "build", "install", "log", "dist", "out", "results-*",
 
 extensions = ["myst_parser", "sphinx_copybutton"]
 myst_heading_anchors = 6  # GitHub's anchors
-# Without $ as mathematics: GitHub would show it, but the pages' dollars are of shells.
-myst_enable_extensions: list[str] = []
 suppress_warnings = [
     "toc.not_included",  # data/*/README.md are reached by links alone
     "myst.header",  # tables of keys that the code writes begin at the third level
@@ -40,7 +38,6 @@ html_copy_source = False
 html_theme_options = {"navigation_with_keys": True}
 pygments_style = "friendly"
 pygments_dark_style = "github-dark"
-copybutton_exclude = ".linenos, .gp, .go"
 
 FRONT = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={0}">'
 
