@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
-from scipy.ndimage import gaussian_filter
 
 from diffsim_ros.output import write_bytes
 from diffsim_ros.viz import style
@@ -182,6 +181,8 @@ class _Canvas:
                 for rows, cols, _, inside in self._cover(face):
                     patch = dark[rows, cols]
                     patch[inside] = np.maximum(patch[inside], strength)
+        from scipy.ndimage import gaussian_filter  # pictures without a table are drawn sooner
+
         dark = gaussian_filter(dark, 2.2 * SUPERSAMPLE)
         self.image *= 1 - (dark * self.table)[..., None]
 
