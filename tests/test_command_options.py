@@ -136,7 +136,9 @@ def test_force_replaces_neither_links_nor_folders(tmp_path):
     assert (tmp_path / "x.txt").read_text() == "old"
     with folder.staging() as stage:
         write_text(stage / "x.txt", "new")
-    assert (tmp_path / "x.txt").read_text() == "new"
+    with folder.staging() as stage:
+        write_text(stage / "y.txt", "second part")
+    assert (tmp_path / "x.txt").read_text() == "new" and (tmp_path / "y.txt").exists()
 
 
 @engine
