@@ -118,6 +118,10 @@ def _run(options: argparse.Namespace) -> int:
         code, message = UNUSABLE, f"{_os_error(error)}; no result was written"
     except KeyboardInterrupt:
         code, message = INTERRUPTED, "stopped; no result was written"
+    except ImportError as error:
+        if "_engine" not in str(error):
+            raise
+        code, message = UNUSABLE, f"{_engine_error(error)}: docs/how-to/install.md"
     print(f"diffsim: {message}", file=sys.stderr)
     options.outcome = {**getattr(options, "outcome", {}), "message": message}
     return code
@@ -136,6 +140,12 @@ def _complete(line: str) -> None:
     import argcomplete
 
     argcomplete.autocomplete(make_parser(line.split()[1:2]))
+
+
+def _engine_error(error: ImportError) -> str:
+    if "ISA level" in str(error):  # of the loader, of an engine with DIFFSIM_ARCH
+        return "this engine needs a CPU with AVX2 and FMA (x86-64-v3); build it from source here"
+    return f"the engine cannot be loaded ({error})"
 
 
 def _os_error(error: OSError) -> str:

@@ -47,6 +47,7 @@ class OutputFolder:
     ) -> None:  # fmt: skip
         self.files, self.force = tuple(files), force
         self._made: list[Path] = []
+        self._written: set[str] = set()
         if path is not None:
             self.path = Path(path)
             self._make()
@@ -136,11 +137,12 @@ class OutputFolder:
             for name in written:
                 _sync(stage / name)
             if self.force:  # an interruption leaves fewer files, never those of two runs
-                for name in {*self.files, *map(str, written)}:
+                for name in {*self.files, *map(str, written)} - self._written:
                     (self.path / name).unlink(missing_ok=True)
             for name in written:
                 (self.path / name).parent.mkdir(parents=True, exist_ok=True)
                 move_new(stage / name, self.path / name)
+            self._written |= set(map(str, written))
         finally:
             shutil.rmtree(stage, ignore_errors=True)
 

@@ -136,7 +136,9 @@ def test_force_replaces_neither_links_nor_folders(tmp_path):
     assert (tmp_path / "x.txt").read_text() == "old"
     with folder.staging() as stage:
         write_text(stage / "x.txt", "new")
-    assert (tmp_path / "x.txt").read_text() == "new"
+    with folder.staging() as stage:
+        write_text(stage / "y.txt", "second part")
+    assert (tmp_path / "x.txt").read_text() == "new" and (tmp_path / "y.txt").exists()
 
 
 @engine
@@ -197,6 +199,25 @@ def test_json_of_what_cannot_be_done(arguments, command, words, capsys):
     found = json.loads(shown.out)
     assert (found["command"], found["status"], found["exit_code"]) == (command, "unusable", 2)
     assert words in found["message"] and found["message"] in shown.err
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        ("x/_engine.so: CPU ISA level is lower than required", "a CPU with AVX2 and FMA"),
+        ("cannot import name '_engine'", "the engine cannot be loaded"),
+    ],
+)
+def test_an_engine_that_cannot_be_loaded_is_one_line(reason, words, monkeypatch, capsys):
+    from diffsim_ros.commands import simulate
+
+    def fail(options):
+        raise ImportError(reason)
+
+    monkeypatch.setattr(simulate, "run", fail)
+    assert main(["simulate", PENDULUM]) == 2
+    error = capsys.readouterr().err
+    assert words in error and "docs/how-to/install.md" in error and error.count("\n") == 1
 
 
 # --- completion, node -----------------------------------------------------------------------------

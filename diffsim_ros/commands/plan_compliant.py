@@ -61,7 +61,7 @@ def summary(result: CompliantResult) -> str:
     return "\n".join(lines)
 
 
-def write_all(stage: Path, result: CompliantResult, *, drawn: bool) -> dict:
+def write_all(stage: Path, result: CompliantResult, *, drawn: bool = True) -> dict:
     """Write every file of FILES into `stage`, (drawn) the picture too; return the content of
     metrics.json."""
     from diffsim_ros.commands.simulate import recording

@@ -73,7 +73,7 @@ def summary(motion: LocomotionMotion) -> str:
 
 
 def write_all(
-    stage: Path, config: LocomotionConfig, motion: LocomotionMotion, *, drawn: bool
+    stage: Path, config: LocomotionConfig, motion: LocomotionMotion, *, drawn: bool = True
 ) -> None:
     """Write every file of FILES into `stage`, (drawn) the pictures too; no trajectory of a motion
     that is violated."""

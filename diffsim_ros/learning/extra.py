@@ -16,5 +16,5 @@ def require(module: str) -> Any:
         return importlib.import_module(module)
     except ImportError as error:
         name = PACKAGES[module.partition(".")[0]]
-        remedy = "pip install gymnasium torch stable-baselines3"
+        remedy = "pip install gymnasium torch stable-baselines3 (extra learning)"
         raise InputError("learning", name, str(error), f"{name} installed", remedy) from error

@@ -279,7 +279,7 @@ def read_mesh(path: Path | None, place: str) -> tuple[np.ndarray, np.ndarray]:
 
         found = trimesh.load(path, force="mesh", process=False)
     except ImportError as error:
-        remedy = "pip install trimesh"
+        remedy = "pip install trimesh (extra mesh)"
         raise InputError(place, "", "trimesh is not installed", "a reader", remedy) from error
     except Exception as error:  # of whatever trimesh reads with
         got = f"{type(error).__name__}: {error}"

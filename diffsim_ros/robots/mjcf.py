@@ -104,7 +104,7 @@ def load_mjcf(path: str | Path) -> Mjcf:
     if root.tag != "mujoco":
         remedy = "give a URDF as `urdf`" if root.tag == "robot" else ""
         raise InputError(path, "", f"<{root.tag}>", "<mujoco> at the top", remedy)
-    rule, remedy = "MuJoCo 4 or later, which reads MJCF files", "pip install mujoco"
+    rule, remedy = "MuJoCo 4 or later, which reads MJCF files", "pip install mujoco (extra mjcf)"
     try:
         import mujoco
     except ImportError as error:

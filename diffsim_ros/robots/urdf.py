@@ -63,7 +63,7 @@ def load_robot(
     try:
         from urchin import URDF
     except ImportError as error:
-        remedy = "pip install urchin"
+        remedy = "pip install urchin (extra urdf)"
         raise InputError(path, "", "urchin is not installed", "a URDF reader", remedy) from error
     source = io.BytesIO(content)
     source.name = str(path)  # type: ignore[attr-defined]  # where urchin looks for meshes

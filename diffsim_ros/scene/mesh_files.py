@@ -47,7 +47,7 @@ def _library(name: str, place: object, key: str) -> Any:
             key,
             f"no module {name!r}",
             "an installation that can read meshes",
-            "pip install trimesh meshio 'pytetwild<0.3'",
+            "pip install trimesh meshio 'pytetwild<0.3' (extra mesh)",
         ) from error
 
 

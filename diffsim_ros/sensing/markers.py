@@ -111,7 +111,7 @@ def read_c3d(path: Path) -> list[Observation]:
     try:
         import c3d
     except ImportError:
-        remedy = "pip install c3d, or export the recording as CSV"
+        remedy = "pip install c3d (extra c3d), or export the recording as CSV"
         raise InputError(path, "", "C3D", "the package c3d", remedy) from None
     try:
         with path.open("rb") as stream, warnings.catch_warnings():

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
+from diffsim_ros.rotation import quat_matrix
 from diffsim_ros.viz.markers import Marker, MarkerKind
 from diffsim_ros.viz.motion import FACES, corners
 
@@ -79,7 +79,8 @@ class Soup:
 
 def _placed(marker: Marker, points: np.ndarray) -> np.ndarray:
     """Points of the marker's own frame (n, 3) -> world frame."""
-    return marker.position + points @ Rotation.from_quat(marker.orientation).as_matrix().T
+    unit = marker.orientation / np.linalg.norm(marker.orientation)
+    return marker.position + points @ quat_matrix(unit).T
 
 
 def extent(marker: Marker) -> np.ndarray:

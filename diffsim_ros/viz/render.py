@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
-from scipy.ndimage import gaussian_filter
 
 from diffsim_ros.output import write_bytes
 from diffsim_ros.viz import style
@@ -230,6 +229,8 @@ class _Canvas:
             return
         margin = int(np.ceil(4.0 * sigma)) + 1  # beyond, the filter's weights are zero
         part = tuple(slice(max(0, one[0] - margin), one[-1] + margin + 1) for one in ends)
+        from scipy.ndimage import gaussian_filter  # pictures without a table are drawn sooner
+
         shade = gaussian_filter(dark[part], sigma) * self.table[part]
         self.image[part] *= 1 - shade[..., None]
 

@@ -16,7 +16,8 @@ def open3d() -> Any:
     try:
         import open3d as module
     except ImportError as error:
-        remedy = "pip install open3d; apt-get install libusb-1.0-0 libgl1 libegl1 libgomp1"
+        remedy = "pip install open3d (extra pointcloud); apt-get install libusb-1.0-0 libgl1 "
+        remedy += "libegl1 libgomp1"
         raise InputError("point clouds", "open3d", str(error), "Open3D", remedy) from error
     return module
 
