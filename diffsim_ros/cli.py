@@ -143,6 +143,8 @@ def _arguments_of(name: str, command: argparse.ArgumentParser) -> None:
         if name == "twin":
             _arguments_of_twin(command)
         else:
+            text = "show the motion in the browser while the search goes on"
+            command.add_argument("--view", action="store_true", help=text)
             text = "of a legged robot: write motion.gif, too, the motion at half speed"
             command.add_argument("--animation", action="store_true", help=text)
     elif name == "policy":

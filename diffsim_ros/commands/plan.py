@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -32,6 +33,8 @@ GHOST = 0.25
 def run(options: argparse.Namespace) -> int:
     """Plan, write the results, print the candidates; 0 if every goal is reached, else 3."""
     from diffsim_ros.commands import plan_compliant, plan_excitation, plan_locomotion
+    from diffsim_ros.commands.live_view import opened
+    from diffsim_ros.commands.plan_view import PlanView
     from diffsim_ros.planning import load_plan, plan, plan_kind
 
     others = {
@@ -41,6 +44,8 @@ def run(options: argparse.Namespace) -> int:
     if options.animation and kind != "locomotion":
         rule = "absent: it is of legged robots; report.html plays other motions"
         raise InputError("plan", "--animation", True, rule)
+    if options.view and kind in others:
+        raise InputError("plan", "--view", True, f"absent: this is a plan of {kind}")
     if kind in others:
         return others[kind].run(options)
     config = load_plan(options.plan, estimated=options.estimated)
@@ -49,13 +54,20 @@ def run(options: argparse.Namespace) -> int:
         text = f"start {start + 1} of {starts}  iteration {iteration}  objective {objective:.6g}"
         line.show(text, "plan")
 
-    with OutputFolder(options.out, FILES, command="plan") as folder, ProgressLine() as line:
-        result = run_cancellable(lambda c: plan(config, progress=report, cancel=c), line=line)
-        line.show("writing the results", "writing")
-        with folder.staging() as stage:
-            write_all(stage, result, f"diffsim plan {options.plan}")
-    print(summary(result))
-    print(f"results in {folder.path}")
+    with contextlib.ExitStack() as stack:
+        shown = PlanView(opened(stack), config) if options.view else None
+        with OutputFolder(options.out, FILES, command="plan") as folder, ProgressLine() as line:
+            result = run_cancellable(
+                lambda c: plan(config, progress=report, watch=shown, cancel=c), line=line
+            )
+            line.show("writing the results", "writing")
+            with folder.staging() as stage:
+                model = write_all(stage, result, f"diffsim plan {options.plan}")
+        print(summary(result))
+        print(f"results in {folder.path}", flush=True)
+        if shown is not None:
+            shown.finish(model, result)
+            shown.wait()
     return 0 if result.status == "reached" else 3
 
 
@@ -165,8 +177,8 @@ def candidate_rows(result: Any) -> tuple[list[str], list[list[str]]]:
     return head, rows
 
 
-def write_all(stage: Path, result: Any, command: str) -> None:
-    """Write every file of FILES into `stage`."""
+def write_all(stage: Path, result: Any, command: str) -> Any:
+    """Write every file of FILES into `stage`; return the planned scene's model."""
     from diffsim_ros.commands import simulate
     from diffsim_ros.commands.plan_motion import plan_motion
     from diffsim_ros.planning import results
@@ -203,3 +215,4 @@ def write_all(stage: Path, result: Any, command: str) -> None:
     )  # fmt: skip
     poses, markers = simulate.recording(model, motion, seen.animation())
     bags.write_motion(stage / "motion.mcap", poses, markers=markers)
+    return model

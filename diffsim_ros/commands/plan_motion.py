@@ -14,10 +14,13 @@ from diffsim_ros.rotation import quat_from_matrix, quat_multiply
 from diffsim_ros.viz.animation import Additions, Animation, scene_animation
 from diffsim_ros.viz.markers import Marker, MarkerKind
 from diffsim_ros.viz.player import rigid_mesh_data
+from diffsim_ros.viz.scene_markers import PLANE_MARGIN
 
 Array = np.ndarray
 NAMESPACE = "robot/"
 """Begins that of an arm's links."""
+ROOM = 1.0
+"""How far the ground is drawn beyond the bodies, below an arm too [m]."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,7 @@ class PlanMotion:
         more = Additions(moving=lambda k: self._moved(first, k))
         return scene_animation(
             self.model, self.played, name=self.result.config.name, targets=self.result.targets,
-            parts=more,
+            parts=more, wide=ROOM if self.shapes else PLANE_MARGIN,
         )  # fmt: skip
 
     def robot(self, frame: int, alpha: float = 1.0) -> list[Marker]:
