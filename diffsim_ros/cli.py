@@ -143,10 +143,7 @@ def _arguments_of(name: str, command: argparse.ArgumentParser) -> None:
         if name == "twin":
             _arguments_of_twin(command)
         else:
-            text = "show the motion in the browser while the search goes on"
-            command.add_argument("--view", action="store_true", help=text)
-            text = "of a legged robot: write motion.gif, too, the motion at half speed"
-            command.add_argument("--animation", action="store_true", help=text)
+            _arguments_of_plan(command)
     elif name == "policy":
         _arguments_of_policy(command)
     elif name == "mesh":
@@ -206,6 +203,13 @@ def _arguments_of_compare(command: argparse.ArgumentParser) -> None:
         "--folds", type=int, default=0, metavar="N",
         help="of the cross-validation [each trial alone up to 10, else 5]",
     )  # fmt: skip
+
+
+def _arguments_of_plan(command: argparse.ArgumentParser) -> None:
+    text = "show the motion in the browser while the search goes on"
+    command.add_argument("--view", action="store_true", help=text)
+    text = "of a legged robot: write motion.gif, too, the motion at half speed"
+    command.add_argument("--animation", action="store_true", help=text)
 
 
 def _arguments_of_policy(command: argparse.ArgumentParser) -> None:

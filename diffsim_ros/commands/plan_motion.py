@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from diffsim_ros.robots.kinematics import joint_poses, link_pose
-from diffsim_ros.robots.link_shapes import LinkShape, link_shapes
+from diffsim_ros.robots.link_shapes import LinkSurface, link_shapes
 from diffsim_ros.rotation import quat_from_matrix, quat_multiply
 from diffsim_ros.viz.animation import Additions, Animation, scene_animation
 from diffsim_ros.viz.markers import Marker, MarkerKind
@@ -47,7 +47,7 @@ class PlanMotion:
     model: Any
     result: Any
     played: Any
-    shapes: tuple[LinkShape, ...] = ()
+    shapes: tuple[LinkSurface, ...] = ()
     poses: Array | None = None
 
     def animation(self) -> Animation:
@@ -90,7 +90,7 @@ class PlanMotion:
         pairs = zip(first, self.shapes, strict=True)
         return [marker.moved(*self._pose(shape, frame)) for marker, shape in pairs]
 
-    def _pose(self, shape: LinkShape, frame: int) -> tuple[Array, Array]:
+    def _pose(self, shape: LinkSurface, frame: int) -> tuple[Array, Array]:
         assert self.poses is not None
         pose = self.poses[frame, shape.carrier + 1]
         return pose[:3, 3], quat_from_matrix(pose[:3, :3])

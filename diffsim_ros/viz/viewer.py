@@ -129,6 +129,7 @@ class Viewer:
             if names != before:
                 self._chosen, self._now = len(animations) - 1 if until else 0, 0.0
                 self._controls.list_motions(names, self._chosen)
+                self._controls.forget_groups()
                 self._framed = False
             self._until, self._shown = until, -1
             self._controls.describe(self._animation.name, text)
@@ -313,6 +314,16 @@ class Controls:
                 "Motion", list(names), initial_value=names[chosen], order=0.5
             )
             self._motions.on_update(lambda event: self._chose(names, event))
+
+    def forget_groups(self) -> None:
+        """Remove the boxes: what they hid is shown again."""
+        for group, box in self._boxes.items():
+            if not box.value:
+                self._viewer.hide(group, False)
+        self._boxes = {}
+        if self._folder is not None:
+            self._folder.remove()
+            self._folder = None
 
     def list_groups(self, groups: set[str]) -> None:
         """A box for every group that has been seen."""
