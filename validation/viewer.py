@@ -12,7 +12,7 @@ import io
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -39,20 +39,22 @@ LOADING = 90.0
 """[s] in which the page must have drawn the motion."""
 
 
-def study(fraction: float = 1.0) -> dict:
+def study(fraction: float = 1.0, only: Sequence[str] = ()) -> dict:
     """Measured figures; AssertionError below the bar, ImportError without Chromium or viser.
 
     fraction  of the time that is measured; below 1 rates are no bar
+    only      motions that are measured [all]
     """
     program()
     seconds = max(1.0, SECONDS * fraction)
     figures: dict = {"page": list(SIZE), "seconds": seconds}
     with tempfile.TemporaryDirectory() as folder:
-        for name, show in (
-            ("soft_ball", scene_shown("soft_ball")), ("cloth", scene_shown("cloth_on_sphere")),
-            ("ur5_throw", throw_shown(Path(folder))), ("estimation", fit_shown),
-        ):  # fmt: skip
-            figures[name] = measured(show, seconds, fraction)
+        motions = {
+            "soft_ball": scene_shown("soft_ball"), "cloth": scene_shown("cloth_on_sphere"),
+            "ur5_throw": throw_shown(Path(folder)), "estimation": fit_shown,
+        }  # fmt: skip
+        for name in only or motions:
+            figures[name] = measured(motions[name], seconds, fraction)
     for name, found in figures.items():
         if isinstance(found, dict):
             assert not found["requests_elsewhere"], (name, found)
@@ -133,7 +135,8 @@ def throw_shown(folder: Path) -> Callable:
 
 def fit_shown(viewer: Viewer) -> Callable[[], dict]:
     """Shows an estimation while it runs; it is stopped at the end."""
-    config = load_estimation(ROOT / "config" / "estimation" / "cube_toss_demo.yaml")
+    file = ROOT / "config" / "estimation" / "cube_toss_demo.yaml"
+    config = load_estimation(file, set=["simulation.threads=1"])  # a core for the browser
     watched, token = FitView(viewer, config), _engine.CancelToken()
     found: list = []
     work = threading.Thread(

@@ -67,7 +67,8 @@ def write_video(
     if kind == ".gif":
         drawn = (*animation.still, *animation.at(int(shown[-1])))
         colours = sorted({tuple(marker.colour[:3]) for marker in drawn})
-        write_bytes(path, gif_bytes(list(watched()), fps, colours), overwrite=True)
+        every = list(watched())
+        write_bytes(path, gif_bytes(every, fps, palette_of(every, colours)), overwrite=True)
     else:
         _mp4(path, watched(), fps, size)
     return len(shown)
@@ -94,8 +95,8 @@ def draw(
         yield picture
 
 
-def gif_bytes(pictures: Sequence[Array], fps: float, colours: Sequence[Any] = ()) -> bytes:
-    """A GIF of pictures (height, width, 3) that repeats itself, all in one palette.
+def palette_of(pictures: Sequence[Array], colours: Sequence[Any] = ()) -> Any:
+    """A Pillow image whose palette is that of pictures (height, width, 3).
 
     colours  (red, green, blue) in 0 ... 1 that it has, however small what is drawn in them is
     """
@@ -108,15 +109,21 @@ def gif_bytes(pictures: Sequence[Array], fps: float, colours: Sequence[Any] = ()
         for shade in SHADES:
             pixel = np.rint(255 * shade * np.asarray(colour)).astype(np.uint8)
             sample.append(np.broadcast_to(pixel, (SWATCH, width, 3)))
-    palette = Image.fromarray(np.concatenate(sample))
-    palette = palette.quantize(COLOURS, method=Image.Quantize.MEDIANCUT)
+    joined = Image.fromarray(np.concatenate(sample))
+    return joined.quantize(COLOURS, method=Image.Quantize.MEDIANCUT)
+
+
+def gif_bytes(pictures: Sequence[Array], fps: float, palette: Any) -> bytes:
+    """A GIF of pictures (height, width, 3) that repeats itself, in the palette of an image."""
+    from PIL import Image
+
     drawn = [
         Image.fromarray(one).quantize(palette=palette, dither=Image.Dither.NONE)
         for one in pictures
     ]  # fmt: skip
     out = io.BytesIO()
     drawn[0].save(out, "GIF", save_all=True, append_images=drawn[1:], loop=0, optimize=True,
-                  duration=[1000.0 / fps] * len(drawn))  # fmt: skip
+                  duration=1000.0 / fps)  # fmt: skip
     return out.getvalue()
 
 

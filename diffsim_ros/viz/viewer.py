@@ -33,7 +33,7 @@ from diffsim_ros.viz.viewer_shapes import SceneNodes, group_of
 PORT = 8080
 HOST = "127.0.0.1"
 """Only this machine is listened to."""
-TICK = 1.0 / 60.0
+TICK = 1.0 / 35.0
 """Between two looks at the clock while a motion plays [s]."""
 SPEEDS = (0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
 PAUSE = 0.5
