@@ -76,6 +76,7 @@ ITEMS = {
     "halves": "real recordings: estimates from disjoint sets agree within std_dev",
     "verdicts": "right and wrong models of synthetic tosses, told apart",
     "one_sided": "friction of bodies that stick: answers with one side, of known truth",
+    "viewer": "the viewer in Chromium without a GPU: frames and updates a second, nothing online",
     "soft_body": "a soft ball found where a rigid one cannot explain the clouds",
 }
 

@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
         code = 0 if result.converged else 3
         code = finish(options, folder, result.status, figures(result), code)
         if shown is not None:
-            shown.end(result)
+            shown.finish(result)
             shown.wait()
     if options.others and result.verdict is not None and result.verdict.grade != "good":
         _try_others(config, result, folder, options)
@@ -95,11 +95,9 @@ def _viewed(
     if not options.view:
         return None
     from diffsim_ros.commands.estimate_view import FitView
-    from diffsim_ros.viz.viewer import Viewer
+    from diffsim_ros.commands.live_view import opened
 
-    viewer = stack.enter_context(Viewer())
-    print(f"the viewer is at {viewer.address}; it stays until Ctrl-C", flush=True)
-    return FitView(viewer, config)
+    return FitView(opened(stack), config)
 
 
 def _try_others(

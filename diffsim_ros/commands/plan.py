@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -38,12 +39,16 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     add_changes(command, "search.starts=3")
     text = "of a legged robot: write motion.gif, too, the motion at half speed"
     command.add_argument("--animation", action="store_true", help=text)
+    text = "show the motion in the browser while the plan converges"
+    command.add_argument("--view", action="store_true", help=text)
     add_results(command)
 
 
 def run(options: argparse.Namespace) -> int:
     """Plan, write the results, print the candidates; 0 if every goal is reached, else 3."""
     from diffsim_ros.commands import plan_compliant, plan_excitation, plan_locomotion
+    from diffsim_ros.commands.live_view import opened
+    from diffsim_ros.commands.plan_view import PlanView
     from diffsim_ros.planning import load_plan, plan, plan_kind
 
     others = {
@@ -53,6 +58,8 @@ def run(options: argparse.Namespace) -> int:
     if options.animation and kind != "locomotion":
         rule = "absent: it is of legged robots; report.html plays other motions"
         raise InputError("plan", "--animation", True, rule)
+    if options.view and kind in others:
+        raise InputError("plan", "--view", True, f"absent: this is a plan of {kind}")
     if kind in others:
         return others[kind].run(options)
     config = load_plan(options.plan, estimated=options.estimated, set=options.set)
@@ -61,15 +68,23 @@ def run(options: argparse.Namespace) -> int:
         text = f"start {start + 1} of {starts}  iteration {iteration}  objective {objective:.6g}"
         line.show(text, "plan")
 
-    with results_folder(options, FILES) as folder, ProgressLine() as line:
-        result = run_cancellable(lambda c: plan(config, progress=report, cancel=c), line=line)
-        line.show("writing the results", "writing")
-        with folder.staging() as stage:
-            shown = None if options.no_report else f"diffsim plan {options.plan}"
-            metrics = write_all(stage, result, shown)
-    print(summary(result))
-    code = 0 if result.status == "reached" else 3
-    return finish(options, folder, result.status, metrics, code)
+    with contextlib.ExitStack() as stack:
+        shown = PlanView(opened(stack), config) if options.view else None
+        with results_folder(options, FILES) as folder, ProgressLine() as line:
+            result = run_cancellable(
+                lambda c: plan(config, progress=report, watch=shown, cancel=c), line=line
+            )
+            line.show("writing the results", "writing")
+            with folder.staging() as stage:
+                command = None if options.no_report else f"diffsim plan {options.plan}"
+                model, metrics = write_all(stage, result, command)
+        print(summary(result))
+        code = 0 if result.status == "reached" else 3
+        code = finish(options, folder, result.status, metrics, code)
+        if shown is not None:
+            shown.finish(model, result)
+            shown.wait()
+    return code
 
 
 def summary(result: Any) -> str:
@@ -178,8 +193,8 @@ def candidate_rows(result: Any) -> tuple[list[str], list[list[str]]]:
     return head, rows
 
 
-def write_all(stage: Path, result: Any, command: str | None) -> dict:
-    """Write every file of FILES into `stage`; return the content of metrics.json.
+def write_all(stage: Path, result: Any, command: str | None) -> tuple[Any, dict]:
+    """Write every file of FILES into `stage`; the planned scene's model, content of metrics.json.
 
     command  that the report shows; None: without report and picture
     """
@@ -201,7 +216,7 @@ def write_all(stage: Path, result: Any, command: str | None) -> dict:
         write_report(stage, seen, command)
     poses, markers = simulate.recording(model, result.best.motion, seen.animation())
     bags.write_motion(stage / "motion.mcap", poses, markers=markers)
-    return metrics
+    return model, metrics
 
 
 def write_report(stage: Path, seen: PlanMotion, command: str) -> None:

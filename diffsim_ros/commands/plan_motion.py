@@ -9,15 +9,18 @@ from typing import Any
 import numpy as np
 
 from diffsim_ros.robots.kinematics import joint_poses, link_pose
-from diffsim_ros.robots.link_shapes import LinkShape, link_shapes
+from diffsim_ros.robots.link_shapes import LinkSurface, link_shapes
 from diffsim_ros.rotation import quat_from_matrix, quat_multiply
 from diffsim_ros.viz.animation import Additions, Animation, scene_animation
 from diffsim_ros.viz.markers import Marker, MarkerKind
 from diffsim_ros.viz.player import rigid_mesh_data
+from diffsim_ros.viz.scene_markers import PLANE_MARGIN
 
 Array = np.ndarray
 NAMESPACE = "robot/"
 """Begins that of an arm's links."""
+ROOM = 1.0
+"""How far the ground is drawn beyond the bodies, below an arm too [m]."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ class PlanMotion:
     model: Any
     result: Any
     played: Any
-    shapes: tuple[LinkShape, ...] = ()
+    shapes: tuple[LinkSurface, ...] = ()
     poses: Array | None = None
 
     def animation(self) -> Animation:
@@ -53,7 +56,7 @@ class PlanMotion:
         more = Additions(moving=lambda k: self._moved(first, k))
         return scene_animation(
             self.model, self.played, name=self.result.config.name, targets=self.result.targets,
-            parts=more,
+            parts=more, wide=ROOM if self.shapes else PLANE_MARGIN,
         )  # fmt: skip
 
     def robot(self, frame: int, alpha: float = 1.0) -> list[Marker]:
@@ -87,7 +90,7 @@ class PlanMotion:
         pairs = zip(first, self.shapes, strict=True)
         return [marker.moved(*self._pose(shape, frame)) for marker, shape in pairs]
 
-    def _pose(self, shape: LinkShape, frame: int) -> tuple[Array, Array]:
+    def _pose(self, shape: LinkSurface, frame: int) -> tuple[Array, Array]:
         assert self.poses is not None
         pose = self.poses[frame, shape.carrier + 1]
         return pose[:3, 3], quat_from_matrix(pose[:3, :3])

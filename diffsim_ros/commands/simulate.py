@@ -277,10 +277,14 @@ def write_motion(path: Path, model: Any, rollout: Any) -> None:
 
 
 def recording(
-    model: Any, rollout: Any, animation: Animation
+    model: Any, rollout: Any, animation: Animation | None = None
 ) -> tuple[list[tuple], list[RecordedMarkers]]:
-    """(pose tracks, marker tracks) of motion.mcap: poses of frames, and all that is seen."""
+    """(pose tracks, marker tracks) of motion.mcap: poses of frames, and all that is seen.
+
+    animation  what is seen; default: of the rollout
+    """
     from diffsim_ros.scene.vertices import centre_of
+    from diffsim_ros.viz.animation import scene_animation
     from diffsim_ros.viz.playback import recorded_animation
 
     poses = []
@@ -289,7 +293,7 @@ def recording(
             track = centre_of(model, rollout, name)
             where = track["position"], track["orientation"]
             poses.append((f"/{name}/simulated", "world", rollout.time, *where))
-    return poses, [recorded_animation(animation)]
+    return poses, [recorded_animation(animation or scene_animation(model, rollout))]
 
 
 def document(model: Any, rollout: Any, energy: dict[str, np.ndarray]) -> dict:

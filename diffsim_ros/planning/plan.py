@@ -41,12 +41,17 @@ REST = 0.02
 """Seconds without contact after which a touch is another one."""
 Report = Callable[[int, int, int, float], None]
 """Called with (start, starts, iteration, objective)."""
+Watch = Callable[[Mapping[str, float]], None]
+"""Called with controls by name."""
+Watched = Callable[[int, int, Iteration], None]
+"""Called with (start, starts, iteration)."""
 
 
 def plan(
     config: PlanConfig | str | Path | Mapping,
     *,
     progress: Report | None = None,
+    watch: Watch | None = None,
     cancel: Any = None,
     first: Mapping[str, float] | None = None,
     options: LMOptions | None = None,
@@ -54,6 +59,7 @@ def plan(
     """Find controls that reach the goals of a PLAN.yaml, and how its arm executes them.
 
     progress  called with (start, starts, iteration, objective)
+    watch     called with the controls by name after every step that was accepted
     cancel    diffsim_ros.engine.CancelToken; when cancelled the best so far is returned
     first     controls to begin the first start from, e.g. those of the last plan
     options   of Gauss-Newton's last stage, in place of those of `search`
@@ -62,7 +68,9 @@ def plan(
     if not isinstance(config, PlanConfig):
         config = load_plan(config)
     begun = time.perf_counter()
-    settings: dict[str, Any] = {"progress": progress, "cancel": cancel, "options": options}
+    settings: dict[str, Any] = {
+        "progress": partial(_report, progress, watch), "cancel": cancel, "options": options
+    }  # fmt: skip
     result = _searched(config, first, **settings)
     if config.task is not None and result.status == "reached":
 
@@ -84,8 +92,18 @@ def plan(
     return replace(result, unsettled=loose, seconds=time.perf_counter() - begun)
 
 
+def _report(
+    progress: Report | None, watch: Watch | None, start: int, starts: int, entry: Iteration
+) -> None:
+    """Pass an iteration on to whoever wants to know."""
+    if progress is not None:
+        progress(start, starts, entry.iteration, entry.value)
+    if watch is not None and entry.accepted:
+        watch(entry.parameters)
+
+
 def _searched(
-    config: PlanConfig, first: Mapping[str, float] | None, *, progress: Report | None, cancel: Any,
+    config: PlanConfig, first: Mapping[str, float] | None, *, progress: Watched, cancel: Any,
     options: LMOptions | None,
 ) -> PlanResult:  # fmt: skip
     """Every start, and its distinct ends."""
@@ -93,9 +111,10 @@ def _searched(
     problem = _problem(config)
     starts = _starts(config, first)
     for k, z in enumerate(starts):
-        on_progress = partial(progress, k, len(starts)) if progress is not None else None
         try:
-            found.append(_candidate(config, problem, z, on_progress, cancel, options))
+            found.append(
+                _candidate(config, problem, z, partial(progress, k, len(starts)), cancel, options)
+            )
         except NotConverged as error:
             failed.append(str(error))
         if getattr(cancel, "cancelled", False):
@@ -104,8 +123,7 @@ def _searched(
         raise NotConverged(f"no start can be simulated: {failed[0] if failed else 'cancelled'}")
     found.sort(key=lambda c: (not c.reached, c.objective))
     if options is None and not found[0].reached and not getattr(cancel, "cancelled", False):
-        on_progress = partial(progress, 0, len(starts)) if progress is not None else None
-        found[0] = _along_kink(config, problem, found[0], on_progress, cancel)
+        found[0] = _along_kink(config, problem, found[0], partial(progress, 0, len(starts)), cancel)
     distinct = _distinct(config, found)
     status = "reached" if distinct[0].reached else "not_reached"
     if getattr(cancel, "cancelled", False):
@@ -116,10 +134,10 @@ def _searched(
 
 def _over(
     config: PlanConfig, controls: Mapping[str, float], problem: SimulationProblem | Widened, *,
-    progress: Report | None, cancel: Any, options: LMOptions | None,
+    progress: Watched, cancel: Any, options: LMOptions | None,
 ) -> PlanResult:  # fmt: skip
     """The plan moved from these controls to where the mean over a problem's trials is least."""
-    on_progress = partial(progress, 0, 1) if progress is not None else None
+    on_progress = partial(progress, 0, 1)
     plain = replace(config, search={**config.search, "continuation": [], "solver": "gauss_newton"})
     z = np.clip(config.map.scaled(controls), config.map.lower, config.map.upper)
     found = _candidate(plain, problem, z, on_progress, cancel, options)
@@ -154,7 +172,7 @@ def _starts(config: PlanConfig, first: Mapping[str, float] | None) -> list[np.nd
 
 def _candidate(
     config: PlanConfig, problem: SimulationProblem | Widened, z: np.ndarray,
-    on_progress: Callable[[int, float], None] | None, cancel: Any, given: LMOptions | None = None,
+    on_progress: Callable[[Iteration], None], cancel: Any, given: LMOptions | None = None,
 ) -> Candidate:  # fmt: skip
     """One start: stages of compliant contact, then the plan's own."""
     search, begun = config.search, time.perf_counter()
@@ -163,10 +181,6 @@ def _candidate(
         raise NotConverged("; ".join(before.failures) or "cancelled")
     stages = [problem.compliant(f, search["continuation"]) for f in search["factors"]]
     stages = stages if search["continuation"] else []
-
-    def progress(entry: Iteration) -> None:
-        if on_progress is not None:
-            on_progress(entry.iteration, entry.value)
 
     settings: dict[str, Any]
     gain = search["gain"]
@@ -184,7 +198,9 @@ def _candidate(
             "solver": levenberg_marquardt, "options": given or options,
             "early": {"options": early},
         }  # fmt: skip
-    solutions = continuation([*stages, problem], z=z, callback=progress, cancel=cancel, **settings)
+    solutions = continuation(
+        [*stages, problem], z=z, callback=on_progress, cancel=cancel, **settings
+    )
     end = solutions[-1]
     rollouts = 1 + sum(s.evaluations for s in solutions)
     return _evaluated(config, problem, (z, before.value), end, rollouts, begun)
@@ -192,16 +208,12 @@ def _candidate(
 
 def _along_kink(
     config: PlanConfig, problem: SimulationProblem, best: Candidate,
-    on_progress: Callable[[int, float], None] | None, cancel: Any,
+    on_progress: Callable[[Iteration], None], cancel: Any,
 ) -> Candidate:  # fmt: skip
     """The candidate, or where a search along the kink at which it stopped leads from there."""
     search, begun = config.search, time.perf_counter() - best.seconds
     if best.status not in ("kink", "stalled") or search["solver"] != "gauss_newton":
         return best
-
-    def progress(entry: Iteration) -> None:
-        if on_progress is not None:
-            on_progress(entry.iteration, entry.value)
 
     stopped = Solution(
         config.map.scaled(best.controls), np.zeros(problem.nuisance_shape), best.objective,
@@ -209,7 +221,7 @@ def _along_kink(
     )  # fmt: skip
     end = polish(
         problem, stopped, max_iterations=search["iterations"], want="gradient",
-        tolerance=ALONG_KINK * best.objective, callback=progress, cancel=cancel,
+        tolerance=ALONG_KINK * best.objective, callback=on_progress, cancel=cancel,
     )  # fmt: skip
     if not end.value < best.objective:
         return best

@@ -59,7 +59,7 @@ def estimate(
     out           folder for result.yaml, metrics.json, report.html, PNGs, motion.mcap; checked
                   before any work. None: nothing is written (`write_results` does it later)
     progress      called with a real2sim.progress.Progress
-    cancel        diffsim_ros.engine.CancelToken; cancelled, the best so far is returned (and written)
+    cancel        engine.CancelToken; when cancelled the best so far is returned (and written)
     observations  trials to train on instead of the YAML's, or {"train": [...], "validate": [...]}
     report        write report.html, PNGs and motion.mcap too
 

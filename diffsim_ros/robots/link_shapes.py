@@ -23,7 +23,7 @@ GREY = (0.55, 0.59, 0.66, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
-class LinkShape:
+class LinkSurface:
     """A part of a link: vertices (n, 3) [m] in the frame of the body that joint `carrier` moves
     (-1: the base), triangles (k, 3), red, green, blue, opacity."""
 
@@ -36,7 +36,7 @@ class LinkShape:
 
 def link_shapes(
     robot: Robot, packages: Mapping[str, str | Path] | None = None
-) -> tuple[LinkShape, ...]:
+) -> tuple[LinkSurface, ...]:
     """Shapes of all links of a robot; those whose mesh cannot be read are left out.
 
     packages  folder of each package:// name, as for `load_robot`
@@ -59,7 +59,7 @@ def link_shapes(
             if colour is None and material is not None:
                 colour = named.get(material.get("name"))
             tint = GREY if colour is None else tuple(_numbers(colour.get("rgba", "1 1 1 1")))
-            found.append(LinkShape(name, frame.carrier, vertices, triangles, tint))
+            found.append(LinkSurface(name, frame.carrier, vertices, triangles, tint))
     return tuple(found)
 
 

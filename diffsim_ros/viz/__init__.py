@@ -13,6 +13,10 @@ kinds            what page and playback show of one kind of recording, a module 
 pages            which of them an estimation's kind has
 scene_report     the page of a simulation
 still            pictures of a scene at rest and of its vibrations
+animation        what is seen of a motion at each instant, as markers: what the next three show
+viewer           it in the browser (viser), while it is simulated too; viewer_shapes its markers
+video            it as GIF and MP4
+recorded         it read back from a motion.mcap
 
 PICTURES names the PNG files that an estimation may leave beside its page; it stands here so
 that a command can refuse to overwrite them before matplotlib is loaded or any work is done.

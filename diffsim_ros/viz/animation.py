@@ -6,7 +6,7 @@ The viewer, videos and motion.mcap draw the same Animation.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,20 @@ class Animation:
         """Numbers of instants about 1 / rate [s] apart, the last one included."""
         return instants_of(self.time, rate)
 
+    def settled(self) -> Animation:
+        """The same with markers that never change among those that stand still: they are the same
+        objects at the first instant and at the last."""
+        first, last = list(self.at(0)), list(self.at(len(self.time) - 1))  # so that ids are unique
+        same = {id(marker) for marker in first} & {id(marker) for marker in last}
+        if not same:
+            return self
+        still = [marker for marker in first if id(marker) in same]
+
+        def moving(number: int) -> list[Marker]:
+            return [marker for marker in self.at(number) if id(marker) not in same]
+
+        return replace(self, at=moving, still=[*self.still, *still])
+
     def span(self, count: int = 12) -> list[Marker]:
         """What moves, at `count` instants: what a camera should see."""
         last = len(self.time) - 1
@@ -82,7 +96,7 @@ class Additions:
 def scene_animation(
     scene: Any, rollout: Any, *, name: str = "", field: FieldColours | None = None,
     targets: Mapping[str, Any] | None = None, forces: bool = True, paths: bool = False,
-    parts: Additions | None = None,
+    parts: Additions | None = None, wide: float = PLANE_MARGIN,
 ) -> Animation:  # fmt: skip
     """A rollout as it is seen.
 
@@ -90,10 +104,10 @@ def scene_animation(
              orientation and contact arrays
     field    by which solids are coloured;  targets  name -> place [m]
     forces   draw contact forces;  paths  and the paths of the bodies' centres
-    parts    what else is to be drawn
+    parts    what else is to be drawn;  wide  how far planes are drawn beyond the motion [m]
     """
     parts = parts or Additions()
-    drawn = SceneFrames(scene, rollout, field=field, forces=forces)
+    drawn = SceneFrames(scene, rollout, field=field, forces=forces, wide=wide)
     still = [*drawn.still(), *target_markers(targets or {}), *parts.still]
     if paths and len(drawn.time) > 1:
         for body, info in scene.bodies.items():

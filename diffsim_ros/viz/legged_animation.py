@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from diffsim_ros.viz import style
 from diffsim_ros.viz.legged_robot import draw_robot
+from diffsim_ros.viz.video import gif_bytes
 
 Array = np.ndarray
 SIZE, DPI = (3.6, 2.5), 90
@@ -33,7 +33,6 @@ def animation(frames: Sequence[Mapping[str, Any]], rate: float, title: str) -> b
     rate    frames a second [Hz]
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from PIL import Image
 
     drawn = []
     with style.styled():
@@ -49,13 +48,8 @@ def animation(frames: Sequence[Mapping[str, Any]], rate: float, title: str) -> b
             axes.clear()
             _draw(axes, frame, half)
             canvas.draw()
-            drawn.append(Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3]))
-    palette = _palette()
-    shown = [one.quantize(palette=palette, dither=Image.Dither.NONE) for one in drawn]
-    out = io.BytesIO()
-    shown[0].save(out, "GIF", save_all=True, append_images=shown[1:], loop=0, optimize=True,
-                  duration=1000.0 / rate)  # fmt: skip
-    return out.getvalue()
+            drawn.append(np.array(canvas.buffer_rgba())[..., :3])
+    return gif_bytes(drawn, rate, _palette())
 
 
 def _palette() -> Any:

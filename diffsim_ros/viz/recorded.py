@@ -73,7 +73,7 @@ def split(
         times = np.array(t[begin:end]) - t[begin]
         states = _states(frames[begin:end], times, within)
         title = _title(states[0]) or name
-        found.append(Animation(title, times, _picker(states)))
+        found.append(Animation(title, times, _picker(states)).settled())
     return found
 
 

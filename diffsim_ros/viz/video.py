@@ -25,6 +25,8 @@ HOLD = 0.5
 """How long the last picture is seen [s]."""
 COLOURS = 255
 """Of a GIF, one palette for all of it."""
+SHADES, SWATCH = (0.6, 0.8, 1.0), 6
+"""Of the markers' colours that are surely in it, and the lines of pixels that each counts as."""
 SAMPLES = 8
 """Pictures from which the palette is taken."""
 
@@ -44,11 +46,12 @@ def write_video(
     The file appears whole or not at all; one of the same name is replaced.
     """
     path = Path(path)
-    write = {".gif": _gif, ".mp4": _mp4}.get(path.suffix.lower())
-    if write is None:
+    kind = path.suffix.lower()
+    if kind not in SUFFIXES:
         raise InputError(path, "", path.suffix, f"a file ending in {' or '.join(SUFFIXES)}")
-    if write is _mp4:
+    if kind == ".mp4":
         check_mp4(path, size)
+    animation = animation.settled()
     shown = instants(animation.time, fps, speed)
     camera = camera_for(animation.span(), azimuth=direction[0], elevation=direction[1])
     pictures = draw(animation, shown, camera, size)
@@ -61,7 +64,13 @@ def write_video(
             if progress is not None:
                 progress(number + 1, len(shown))
 
-    write(path, watched(), fps, size)
+    if kind == ".gif":
+        drawn = (*animation.still, *animation.at(int(shown[-1])))
+        colours = sorted({tuple(marker.colour[:3]) for marker in drawn})
+        every = list(watched())
+        write_bytes(path, gif_bytes(every, fps, palette_of(every, colours)), overwrite=True)
+    else:
+        _mp4(path, watched(), fps, size)
     return len(shown)
 
 
@@ -86,25 +95,36 @@ def draw(
         yield picture
 
 
-def gif_bytes(pictures: Sequence[Array], fps: float) -> bytes:
-    """A GIF of pictures (height, width, 3) that repeats itself, all in one palette."""
+def palette_of(pictures: Sequence[Array], colours: Sequence[Any] = ()) -> Any:
+    """A Pillow image whose palette is that of pictures (height, width, 3).
+
+    colours  (red, green, blue) in 0 ... 1 that it has, however small what is drawn in them is
+    """
     from PIL import Image
 
     rows = np.unique(np.linspace(0, len(pictures) - 1, SAMPLES).round().astype(int))
-    sample = Image.fromarray(np.concatenate([pictures[k] for k in rows]))
-    palette = sample.quantize(COLOURS, method=Image.Quantize.MEDIANCUT)
+    sample = [pictures[k] for k in rows]
+    width = sample[0].shape[1]
+    for colour in colours:
+        for shade in SHADES:
+            pixel = np.rint(255 * shade * np.asarray(colour)).astype(np.uint8)
+            sample.append(np.broadcast_to(pixel, (SWATCH, width, 3)))
+    joined = Image.fromarray(np.concatenate(sample))
+    return joined.quantize(COLOURS, method=Image.Quantize.MEDIANCUT)
+
+
+def gif_bytes(pictures: Sequence[Array], fps: float, palette: Any) -> bytes:
+    """A GIF of pictures (height, width, 3) that repeats itself, in the palette of an image."""
+    from PIL import Image
+
     drawn = [
         Image.fromarray(one).quantize(palette=palette, dither=Image.Dither.NONE)
         for one in pictures
     ]  # fmt: skip
     out = io.BytesIO()
     drawn[0].save(out, "GIF", save_all=True, append_images=drawn[1:], loop=0, optimize=True,
-                  duration=[1000.0 / fps] * len(drawn))  # fmt: skip
+                  duration=1000.0 / fps)  # fmt: skip
     return out.getvalue()
-
-
-def _gif(path: Path, pictures: Iterator[Array], fps: float, size: tuple[int, int]) -> None:
-    write_bytes(path, gif_bytes(list(pictures), fps), overwrite=True)
 
 
 def check_mp4(path: Path, size: tuple[int, int]) -> None:

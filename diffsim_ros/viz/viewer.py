@@ -33,7 +33,7 @@ from diffsim_ros.viz.viewer_shapes import SceneNodes, group_of
 PORT = 8080
 HOST = "127.0.0.1"
 """Only this machine is listened to."""
-TICK = 1.0 / 60.0
+TICK = 1.0 / 35.0
 """Between two looks at the clock while a motion plays [s]."""
 SPEEDS = (0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
 PAUSE = 0.5
@@ -88,6 +88,9 @@ class Viewer:
         self._camera: Viewpoint | None = None
         self._shown = -1
         self._playing = True
+        self.shown = 0
+        """Instants that have been shown."""
+        self.pause = PAUSE
         self._until = self._now = 0.0
         self._controls = Controls(self, self._server, speed)
         self._closed = threading.Event()
@@ -113,19 +116,20 @@ class Viewer:
         return len(self._server.get_clients())
 
     def show(self, *animations: Animation, until: float = 0.0, text: str = "") -> None:
-        """Show motions; where there are several the page has a list, and the last is shown first.
+        """Show motions; where there are several the page has a list, and the first is shown.
 
         Called again with motions of the same names it goes on where it is: a motion under way is
         shown again and again, each time with more instants, or a fit's after every iteration.
-        until  [s] to which the last one will go: at its end the viewer waits for more of it
+        until  [s] to which the last one will go: it is shown, and at its end waits for more
         text   a line below the title, Markdown
         """
         with self._lock:
             before = [animation.name for animation in self._animations]
             self._animations, names = list(animations), [one.name for one in animations]
             if names != before:
-                self._chosen, self._now = len(animations) - 1, 0.0
+                self._chosen, self._now = len(animations) - 1 if until else 0, 0.0
                 self._controls.list_motions(names, self._chosen)
+                self._controls.forget_groups()
                 self._framed = False
             self._until, self._shown = until, -1
             self._controls.describe(self._animation.name, text)
@@ -216,7 +220,7 @@ class Viewer:
         self._now += by
         if self._grows:
             self._now = min(self._now, self._end)
-        elif self._now > self._end + PAUSE * self._controls.speed:
+        elif self._now > self._end + self.pause * self._controls.speed:
             self._now = 0.0
         self._draw(min(self._now, self._end))
 
@@ -227,6 +231,7 @@ class Viewer:
         if number == self._shown:
             return
         self._shown = number
+        self.shown += 1
         markers = self._animation.frame(number)
         self._nodes.show(markers)
         end = max(self._end, self._until) if self._grows else self._end
@@ -309,6 +314,16 @@ class Controls:
                 "Motion", list(names), initial_value=names[chosen], order=0.5
             )
             self._motions.on_update(lambda event: self._chose(names, event))
+
+    def forget_groups(self) -> None:
+        """Remove the boxes: what they hid is shown again."""
+        for group, box in self._boxes.items():
+            if not box.value:
+                self._viewer.hide(group, False)
+        self._boxes = {}
+        if self._folder is not None:
+            self._folder.remove()
+            self._folder = None
 
     def list_groups(self, groups: set[str]) -> None:
         """A box for every group that has been seen."""
