@@ -106,6 +106,8 @@ def check_diffsim(words, whole):
 
     if not words or placeholder(words[0]) or words == ["--help"]:
         return
+    if words[:2] == ["export", "video"]:
+        words = ["export-video", *words[2:]]
     if whole and not any(placeholder(word) and word[0] in "[…" for word in words):
         try:
             parser().parse_args(words)
