@@ -35,6 +35,9 @@ HOST = "127.0.0.1"
 """Only this machine is listened to."""
 TICK = 1.0 / 35.0
 """Between two looks at the clock while a motion plays [s]."""
+CLOCK = 0.1
+"""Between two times that the page's clock shows while a motion plays [s]: it costs the browser as
+much as a simple scene."""
 SPEEDS = (0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
 PAUSE = 0.5
 """At the end of a motion, before it is played again [s]."""
@@ -279,7 +282,7 @@ class Controls:
         self._motions: Any = None
         self._folder: Any = None
         self._boxes: dict[str, Any] = {}
-        self._playing, self._end = True, 1.0
+        self._playing, self._end, self._told = True, 1.0, 0.0
         self._play.on_click(lambda _: self._toggle())
         self._time.on_update(self._dragged)
 
@@ -299,7 +302,9 @@ class Controls:
         if end != self._end:
             self._end = end
             self._time.max = max(1e-3 * round(1e3 * end + 0.5), 1e-3)
-        self._time.value = now
+        moment = time.perf_counter()
+        if not playing or now in (0.0, end) or moment - self._told > CLOCK:
+            self._time.value, self._told = now, moment
         if playing != self._playing:
             self._playing = playing
             self._play.label = "Pause" if playing else "Play"

@@ -18,8 +18,10 @@ GROUPS = (
 )  # fmt: skip
 """Beginning of a namespace -> the words of the box that hides it."""
 OTHERS = "Others"
-GRID, LINE = 0.1, (205, 210, 217)
+GRID, GRID_COLOUR = 0.1, (205, 210, 217)
 """Distance [m] and colour of the lines on the ground."""
+LINE = 2.5
+"""Width of lines [pixels]: those as wide as in the world are drawn twice by viser."""
 
 
 def group_of(ns: str) -> str:
@@ -137,7 +139,7 @@ class SceneNodes:
             return self._mesh(key, name, marker, look | place)
         if kind in LINES:
             return scene.add_line_segments(
-                name, segments(marker), colour, thickness=scale[0], **place
+                name, segments(marker), colour, thickness=LINE, thickness_units="screen", **place
             )
         if kind is MarkerKind.ARROW:
             return scene.add_arrows(
@@ -164,7 +166,7 @@ class SceneNodes:
         """Lines every GRID [m] on the top of a box."""
         self._scene.add_grid(
             f"{name}/grid", width=size[0], height=size[1], cell_size=GRID, section_size=10 * GRID,
-            cell_color=LINE, section_color=LINE, shadow_opacity=0.0,
+            cell_color=GRID_COLOUR, section_color=GRID_COLOUR, shadow_opacity=0.0,
             position=(0.0, 0.0, size[2] / 2 + 1e-3),
         )  # fmt: skip
 
