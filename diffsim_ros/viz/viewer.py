@@ -131,7 +131,7 @@ class Viewer:
             self._animations, names = list(animations), [one.name for one in animations]
             if names != before:
                 self._chosen, self._now = len(animations) - 1 if until else 0, 0.0
-                self._controls.list_motions(names, self._chosen)
+                self._controls.list_motions(distinct(names), self._chosen)
                 self._controls.forget_groups()
                 self._framed = False
             self._until, self._shown = until, -1
@@ -355,6 +355,18 @@ class Controls:
     def _dragged(self, event: Any) -> None:
         if event.client_id is not None:  # else we moved it ourselves
             self._viewer.seek(float(self._time.value))
+
+
+def distinct(names: Sequence[str]) -> list[str]:
+    """The names, those that are there already with a number."""
+    found: list[str] = []
+    for name in names:
+        number, unique = 1, name
+        while unique in found:
+            number += 1
+            unique = f"{name} ({number})"
+        found.append(unique)
+    return found
 
 
 def words(speed: float) -> str:
