@@ -82,11 +82,16 @@ def test_a_scene_is_shown_while_it_is_simulated_and_then_results_beside_it(
 
 @pytest.mark.parametrize(
     ("path", "said"),
-    [("nothing", "a scene's YAML, or a folder"), (".", "a folder of results with motion.mcap")],
+    [
+        (["nothing"], "a scene's YAML, or a folder"),
+        (["."], "a folder of results with motion.mcap"),
+        ([".", "--speed", "0"], "0.001 to 1000"),
+        ([".", "--port", "70000"], "to 65535"),
+    ],
 )
 def test_what_cannot_be_seen_is_refused(tmp_path, monkeypatch, capsys, path, said):
     monkeypatch.chdir(tmp_path)
-    assert main(["view", path, "--no-browser"]) == 2
+    assert main(["view", *path, "--no-browser"]) == 2
     assert said in capsys.readouterr().err
 
 

@@ -1,14 +1,15 @@
 """The viewer in a browser without a GPU: frames a second, updates that arrive, and nothing else.
 
 Chromium draws the page with the CPU that simulates, too. Counted are requestAnimationFrame, the
-instants that the viewer has shown, and the times on the page's clock, which come with them; all
-that the page asks for must come from this machine. Four motions: a soft ball, a cloth, a UR5's
+instants that the viewer has shown, and the updates that have come to the page; all that the page
+asks for must come from this machine. Four motions: a soft ball, a cloth, a UR5's
 throw (as planned), and an estimation of tosses under way, whose fit runs meanwhile.
 """
 
 from __future__ import annotations
 
 import io
+import os
 import tempfile
 import threading
 import time
@@ -29,7 +30,7 @@ from diffsim_ros.viz.recorded import bag_animations
 from diffsim_ros.viz.viewer import Viewer
 
 from .chromium import SIZE, Page, program
-from .common import ROOT
+from .common import ROOT, judged
 
 SECONDS = 10.0
 WARM = 8.0
@@ -40,14 +41,14 @@ LOADING = 90.0
 
 
 def study(fraction: float = 1.0, only: Sequence[str] = ()) -> dict:
-    """Measured figures; AssertionError below the bar, ImportError without Chromium or viser.
+    """Measured figures; Missed below the bar, ImportError without Chromium or viser.
 
     fraction  of the time that is measured; below 1 rates are no bar
     only      motions that are measured [all]
     """
     program()
     seconds = max(1.0, SECONDS * fraction)
-    figures: dict = {"page": list(SIZE), "seconds": seconds}
+    figures: dict = {"page": list(SIZE), "seconds": seconds, "load_before": os.getloadavg()[0]}
     with tempfile.TemporaryDirectory() as folder:
         motions = {
             "soft_ball": scene_shown("soft_ball"), "cloth": scene_shown("cloth_on_sphere"),
@@ -55,13 +56,16 @@ def study(fraction: float = 1.0, only: Sequence[str] = ()) -> dict:
         }  # fmt: skip
         for name in only or motions:
             figures[name] = measured(motions[name], seconds, fraction)
+    missed = []
     for name, found in figures.items():
-        if isinstance(found, dict):
-            assert not found["requests_elsewhere"], (name, found)
-            assert found["picture_changes"], (name, found)
-            rates = found["frames_per_second"], found["updates_per_second"]
-            assert fraction < 1.0 or min(rates) >= BAR, (name, found)
-    return figures
+        if not isinstance(found, dict):
+            continue
+        assert not found["requests_elsewhere"], (name, found)
+        assert found["picture_changes"], (name, found)
+        for rate in ("frames_per_second", "updates_per_second"):
+            if fraction == 1.0 and found[rate] < BAR:
+                missed.append(f"{name}: {rate} {found[rate]:.1f}, at least {BAR:g}")
+    return judged(figures, missed)
 
 
 def measured(show: Callable[[Viewer], Callable[[], dict]], seconds: float, fraction: float) -> dict:

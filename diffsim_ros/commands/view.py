@@ -36,6 +36,10 @@ def run(options: argparse.Namespace) -> int:
     """Show them until Ctrl-C; 0, or InputError."""
     from diffsim_ros.viz.viewer import Viewer
 
+    if not 1e-3 <= options.speed <= 1e3:
+        raise InputError("view", "--speed", options.speed, "0.001 to 1000")
+    if not 0 <= options.port <= 65535:
+        raise InputError("view", "--port", options.port, "0 (a free one) to 65535")
     recorded = [one for path in options.paths for one in animations_of(Path(path))]
     scenes = [load(path) for path in options.paths if is_scene(Path(path))]
     with Viewer(port=options.port, browser=not options.no_browser, speed=options.speed) as viewer:
@@ -93,6 +97,8 @@ def simulate(model: Any, viewer: Viewer, before: list[Animation]) -> Animation:
         growing = Animation(name, motion.time[: frame + 1], drawn.at, still)
         text = f"simulated {growing.time[-1]:.2f} of {motion.end:.2f} s"
         viewer.show(*before, growing, until=motion.end, text=text)
+    if motion.message:
+        print(f"warning: {name}: {motion.message}", flush=True)
     return scene_animation(model, motion.known(), name=name, paths=True)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ POINTS = "points"
 """Namespace of clouds."""
 POINT = (0.005, 0.005, 0.005)
 """Size of a cloud's points [m]."""
+TIME = "  t = "
+"""Begins the time in a label."""
 MOST_TEXT = 60
 """Characters of a motion's name."""
 Key = tuple[str, int]
@@ -97,6 +100,10 @@ def _states(
                 seen.clear()
             elif marker.action is Action.DELETE:
                 seen.pop((marker.ns, marker.id), None)
+            elif marker.kind is MarkerKind.TEXT:
+                # players show the time themselves, and browsers lay out a new text slowly
+                words = marker.text.split(TIME)[0]
+                seen[marker.ns, marker.id] = replace(marker, text=words)
             else:
                 seen[marker.ns, marker.id] = marker
         shown = [one for at, one in clouds if at <= time + 1e-9]
@@ -105,8 +112,8 @@ def _states(
 
 
 def _title(markers: Sequence[Marker]) -> str:
-    """The words of a label, without its time."""
-    texts = [m.text.split("  t = ")[0] for m in markers if m.kind is MarkerKind.TEXT]
+    """The words of a label."""
+    texts = [m.text for m in markers if m.kind is MarkerKind.TEXT]
     return texts[0][:MOST_TEXT] if texts else ""
 
 

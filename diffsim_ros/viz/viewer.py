@@ -35,6 +35,9 @@ HOST = "127.0.0.1"
 """Only this machine is listened to."""
 TICK = 1.0 / 35.0
 """Between two looks at the clock while a motion plays [s]."""
+CLOCK = 0.1
+"""Between two times that the page's clock shows while a motion plays [s]: it costs the browser as
+much as a simple scene."""
 SPEEDS = (0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
 PAUSE = 0.5
 """At the end of a motion, before it is played again [s]."""
@@ -128,7 +131,7 @@ class Viewer:
             self._animations, names = list(animations), [one.name for one in animations]
             if names != before:
                 self._chosen, self._now = len(animations) - 1 if until else 0, 0.0
-                self._controls.list_motions(names, self._chosen)
+                self._controls.list_motions(distinct(names), self._chosen)
                 self._controls.forget_groups()
                 self._framed = False
             self._until, self._shown = until, -1
@@ -279,7 +282,7 @@ class Controls:
         self._motions: Any = None
         self._folder: Any = None
         self._boxes: dict[str, Any] = {}
-        self._playing, self._end = True, 1.0
+        self._playing, self._end, self._told = True, 1.0, 0.0
         self._play.on_click(lambda _: self._toggle())
         self._time.on_update(self._dragged)
 
@@ -299,7 +302,9 @@ class Controls:
         if end != self._end:
             self._end = end
             self._time.max = max(1e-3 * round(1e3 * end + 0.5), 1e-3)
-        self._time.value = now
+        moment = time.perf_counter()
+        if not playing or now in (0.0, end) or moment - self._told > CLOCK:
+            self._time.value, self._told = now, moment
         if playing != self._playing:
             self._playing = playing
             self._play.label = "Pause" if playing else "Play"
@@ -350,6 +355,18 @@ class Controls:
     def _dragged(self, event: Any) -> None:
         if event.client_id is not None:  # else we moved it ourselves
             self._viewer.seek(float(self._time.value))
+
+
+def distinct(names: Sequence[str]) -> list[str]:
+    """The names, those that are there already with a number."""
+    found: list[str] = []
+    for name in names:
+        number, unique = 1, name
+        while unique in found:
+            number += 1
+            unique = f"{name} ({number})"
+        found.append(unique)
+    return found
 
 
 def words(speed: float) -> str:

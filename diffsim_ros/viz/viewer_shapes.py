@@ -18,8 +18,10 @@ GROUPS = (
 )  # fmt: skip
 """Beginning of a namespace -> the words of the box that hides it."""
 OTHERS = "Others"
-GRID, LINE = 0.1, (205, 210, 217)
+GRID, GRID_COLOUR = 0.1, (205, 210, 217)
 """Distance [m] and colour of the lines on the ground."""
+LINE = 2.5
+"""Width of lines [pixels]: those as wide as in the world are drawn twice by viser."""
 
 
 def group_of(ns: str) -> str:
@@ -102,7 +104,7 @@ class SceneNodes:
                 return False
             node.vertices = vertices
             return True
-        if marker.kind in LINES:
+        if marker.kind is MarkerKind.LINE_LIST:
             ends = segments(marker)
             if len(ends) != len(node.points):
                 return False
@@ -135,9 +137,12 @@ class SceneNodes:
             return scene.add_cylinder(name, **size, **look, **place)
         if kind is MarkerKind.TRIANGLE_LIST:
             return self._mesh(key, name, marker, look | place)
-        if kind in LINES:
+        if kind is MarkerKind.LINE_STRIP:  # browsers draw triangles faster than lines
+            vertices, faces = tube(segments(marker), scale[0])
+            return scene.add_mesh_simple(name, vertices, faces, flat_shading=True, **look, **place)
+        if kind is MarkerKind.LINE_LIST:
             return scene.add_line_segments(
-                name, segments(marker), colour, thickness=scale[0], **place
+                name, segments(marker), colour, thickness=LINE, thickness_units="screen", **place
             )
         if kind is MarkerKind.ARROW:
             return scene.add_arrows(
@@ -164,7 +169,7 @@ class SceneNodes:
         """Lines every GRID [m] on the top of a box."""
         self._scene.add_grid(
             f"{name}/grid", width=size[0], height=size[1], cell_size=GRID, section_size=10 * GRID,
-            cell_color=LINE, section_color=LINE, shadow_opacity=0.0,
+            cell_color=GRID_COLOUR, section_color=GRID_COLOUR, shadow_opacity=0.0,
             position=(0.0, 0.0, size[2] / 2 + 1e-3),
         )  # fmt: skip
 
@@ -190,7 +195,6 @@ class SceneNodes:
         return self._scene.add_mesh_trimesh(name, found, scale=marker.scale, **kept)
 
 
-LINES = (MarkerKind.LINE_STRIP, MarkerKind.LINE_LIST)
 SHARP = 0.9
 """Cosine between neighbours from which on a mesh is drawn smooth, if nearly all are."""
 
@@ -268,6 +272,23 @@ def segments(marker: Marker) -> Array:
     if marker.kind is MarkerKind.LINE_STRIP:
         return np.stack([points[:-1], points[1:]], axis=1)
     return points.reshape(-1, 2, 3)
+
+
+def tube(ends: Array, width: float) -> tuple[Array, Array]:
+    """Vertices (8 n, 3) and triangles (8 n, 3) of square rods along lines with ends (n, 2, 3)."""
+    along = ends[:, 1] - ends[:, 0]
+    along = along / np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-12)
+    upright = np.abs(along[:, 2:]) > 0.9
+    side = np.cross(along, np.where(upright, [[1.0, 0.0, 0.0]], [[0.0, 0.0, 1.0]]))
+    side /= np.maximum(np.linalg.norm(side, axis=1, keepdims=True), 1e-12)
+    other = np.cross(along, side)
+    ring = 0.5 * width * np.stack([side, other, -side, -other], axis=1)
+    vertices = (ends[:, :, None] + ring[:, None]).reshape(-1, 3)
+    k = np.arange(4)
+    after = (k + 1) % 4
+    one = np.concatenate([np.stack([k, after, after + 4], 1), np.stack([k, after + 4, k + 4], 1)])
+    faces = (8 * np.arange(len(ends))[:, None, None] + one).reshape(-1, 3)
+    return vertices.astype(np.float32), faces.astype(np.uint32)
 
 
 def colour_of(colour: Sequence[float]) -> tuple[int, int, int]:

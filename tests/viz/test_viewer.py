@@ -129,6 +129,16 @@ def test_a_marker_of_every_kind_is_drawn_and_replaced(viewer):
     assert not viewer.nodes
 
 
+def test_motions_are_chosen_from_a_list_of_different_names(viewer, motion):
+    model, rollout = motion
+    one, other = (scene_animation(model, rollout, name="a", paths=paths) for paths in (False, True))
+    viewer.show(one, other)
+    assert list(viewer._controls._motions.options) == ["a", "a (2)"]
+    assert ("path/pin", 0) not in viewer.nodes
+    viewer.choose(1)
+    assert ("path/pin", 0) in viewer.nodes
+
+
 def test_without_the_extra_it_names_it(motion, monkeypatch):
     monkeypatch.setitem(sys.modules, "viser", None)
     with pytest.raises(InputError, match=r"not installed.*`viewer`.*pip install viser"):
