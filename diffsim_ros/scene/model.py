@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +54,21 @@ class SceneModel:
     surfaces: dict[str, Any] = field(default_factory=dict, repr=False)
     meshes: dict[str, MeshReport] = field(default_factory=dict, repr=False)
     shapes: dict[str, dict] = field(default_factory=dict, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what only the engine knows, which is built again from the parts."""
+        built = ("engine", "options", "surfaces")
+        kept = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in built}
+        return {**kept, "values": self.engine.values}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        values = state.pop("values")
+        engine, surfaces = build.engine_scene(state["parts"])
+        options = engine.options = build.engine_options(state["parts"].world)
+        for info, value, own in zip(engine.parameters, values, engine.values, strict=True):
+            if value != own:
+                engine.set_value(info.name, value)
+        self.__dict__.update(state, engine=engine, options=options, surfaces=surfaces)
 
     def crossings(self, rollout: _engine.Rollout) -> list[str]:
         """What a motion has inside what, in words (scene/crossing.py).
