@@ -72,9 +72,17 @@ def _arguments_of_simulate(command: argparse.ArgumentParser) -> None:
     text = "random spin of every impact of a rigid body, rad/s by m/s of approach [0]"
     command.add_argument("--kick", type=float, metavar="K", help=text)
     command.add_argument("--seed", type=int, default=0, help="of the ensemble [0]")
+    _arguments_of_executors(command)
     text = "values of the colours' two ends [smallest and largest of the motion]"
     command.add_argument("--colour-range", nargs=2, type=float, metavar=("LOW", "HIGH"),
                          help=text)  # fmt: skip
+
+
+def _arguments_of_executors(command: argparse.ArgumentParser) -> None:
+    text = "Ray cluster that does the work: local, HOST:PORT or ray://HOST:PORT [this process]"
+    command.add_argument("--ray", metavar="ADDRESS", help=text)
+    text = "keep finished parts of the work here, and go on from those that are there"
+    command.add_argument("--resume", metavar="DIR", help=text)
 
 
 def _arguments_of(name: str, command: argparse.ArgumentParser) -> None:

@@ -48,6 +48,9 @@ def test_members_differ_by_what_the_estimate_leaves_open(tmp_path):
     ("options", "hint"),
     [
         (["--kick", "1"], "--ensemble"),
+        (["--ray", "local"], "--ensemble"),
+        (["--resume", "kept"], "--ensemble"),
+        (["--ensemble", "4", "--kick", "1", "--ray", "nowhere"], "HOST:PORT"),
         (["--ensemble", "1", "--kick", "1"], "2 members"),
         (["--ensemble", "4"], "--estimated, --kick"),
         (["--ensemble", "4", "--kick", "-1"], "kick"),
@@ -58,3 +61,27 @@ def test_unusable_options_exit_2_in_one_line(tmp_path, capsys, options, hint):
     error = capsys.readouterr().err
     assert hint in error and error.count("\n") == 1
     assert not (tmp_path / "out" / "result.yaml").exists()
+
+
+def test_a_stopped_ensemble_goes_on_with_the_same_digits(tmp_path):
+    options = [*SHORT, "--kick", "2"]
+    assert simulated(tmp_path, *options) == 0
+    expected = (tmp_path / "out" / "ensemble.csv").read_bytes()
+    kept = ["--resume", str(tmp_path / "kept")]
+    assert simulated(tmp_path, *options, *kept) == 0
+    (journal,) = (tmp_path / "kept").iterdir()
+    lines = journal.read_text().splitlines(keepends=True)
+    assert len(lines) == 13 and (tmp_path / "out" / "ensemble.csv").read_bytes() == expected
+    journal.write_text("".join(lines[:6]) + lines[6][:50])
+    assert simulated(tmp_path, *options, *kept) == 0
+    assert (tmp_path / "out" / "ensemble.csv").read_bytes() == expected
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_an_ensemble_on_ray_has_the_same_digits(tmp_path):
+    pytest.importorskip("ray")
+    options = [*SHORT, "--kick", "2"]
+    assert simulated(tmp_path, *options) == 0
+    expected = (tmp_path / "out" / "ensemble.csv").read_bytes()
+    assert simulated(tmp_path, *options, "--ray", "local") == 0
+    assert (tmp_path / "out" / "ensemble.csv").read_bytes() == expected

@@ -57,7 +57,10 @@ def run(options: argparse.Namespace) -> int:
         if options.ensemble is not None:
             line.show(f"simulating {options.ensemble} members", "ensemble")
             members = run_cancellable(
-                lambda token: simulate_ensemble.ensemble_of(model, options, token), line=line
+                lambda token: simulate_ensemble.ensemble_of(
+                    model, options, token, line.count("members")
+                ),
+                line=line,
             )
         line.show("writing the results", "writing")
         field = None

@@ -14,7 +14,10 @@ from typing import Any, Protocol
 from ..errors import InputError, NotConverged, shown
 
 Function = Callable[[Any, Any, Any], Any]
-"""(shared, task, cancel) -> result; `cancel.cancelled` turns true where the run is stopped."""
+"""(shared, task, cancel) -> result; cancel is an _engine.CancelToken, for the engine's calls.
+
+In this process it is cancelled where the run is stopped; workers elsewhere are ended instead.
+"""
 Tasks = Sequence[Any] | Mapping[int, Any]
 POLL = 0.05
 """Longest time until a cancelled run is seen [s]."""
@@ -59,12 +62,6 @@ class WorkerLost(NotConverged):
     """Workers ended again and again while they did the same tasks."""
 
 
-class Never:
-    """The `cancel` of a task on a worker that is ended from outside."""
-
-    cancelled = False
-
-
 @dataclass(frozen=True)
 class Failure:
     """The exception of a task, as it comes from a worker."""
@@ -75,7 +72,7 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ChunkResult:
     """What a worker did of a chunk: results, seconds that they took, what ended it early."""
 
     results: list[tuple[int, Any]]
@@ -86,9 +83,9 @@ class Outcome:
 Chunk = list[tuple[int, Any]]
 
 
-def work(function: Function, shared: Any, chunk: Chunk, cancel: Any) -> Outcome:
+def work(function: Function, shared: Any, chunk: Chunk, cancel: Any) -> ChunkResult:
     """Do the tasks of a chunk one after the other."""
-    begun, results = time.perf_counter(), []
+    begun, results = time.perf_counter(), list[tuple[int, Any]]()
     for index, task in chunk:
         if cancel.cancelled:
             break
@@ -96,14 +93,14 @@ def work(function: Function, shared: Any, chunk: Chunk, cancel: Any) -> Outcome:
             result = function(shared, task, cancel)
         except Exception as error:
             failure = Failure(index, error, traceback.format_exc(limit=-5))
-            return Outcome(results, time.perf_counter() - begun, failure)
+            return ChunkResult(results, time.perf_counter() - begun, failure)
         if cancel.cancelled:  # it may have been cut short
             break
         results.append((index, result))
-    return Outcome(results, time.perf_counter() - begun)
+    return ChunkResult(results, time.perf_counter() - begun)
 
 
-def portable(outcome: Outcome) -> Outcome:
+def portable(outcome: ChunkResult) -> ChunkResult:
     """The outcome with an exception that can be sent."""
     failure = outcome.failure
     if failure is None:
@@ -113,7 +110,7 @@ def portable(outcome: Outcome) -> Outcome:
     except Exception:
         error = RuntimeError(f"{type(failure.error).__name__}: {failure.error}")
         failure = Failure(failure.index, error, failure.text)
-    return Outcome(outcome.results, outcome.seconds, failure)
+    return ChunkResult(outcome.results, outcome.seconds, failure)
 
 
 class Session(AbstractContextManager["Session", None], ABC):
@@ -128,7 +125,7 @@ class Session(AbstractContextManager["Session", None], ABC):
         """Handles of those that are done, after at most so many seconds."""
 
     @abstractmethod
-    def outcome(self, handle: Any, chunk: Chunk) -> Outcome:
+    def outcome(self, handle: Any, chunk: Chunk) -> ChunkResult:
         """What came of a chunk that is done; WorkerLost where nothing does."""
 
 
@@ -199,7 +196,7 @@ class _Waiting:
         self._next += count
         return found
 
-    def received(self, chunk: Chunk, outcome: Outcome) -> Iterator[tuple[int, Any]]:
+    def received(self, chunk: Chunk, outcome: ChunkResult) -> Iterator[tuple[int, Any]]:
         """Results of a chunk, each index once; its exception is raised after them."""
         self._done += len(outcome.results)
         self._seconds += outcome.seconds

@@ -8,7 +8,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any
 
 from ..errors import InputError
-from .executor import Chunk, ChunkedExecutor, Function, Outcome, Session, work
+from .executor import Chunk, ChunkedExecutor, ChunkResult, Function, Session, work
 
 
 class InProcess(ChunkedExecutor):
@@ -38,13 +38,13 @@ class _Threads(Session):
         self._function, self._shared, self._token = function, shared, _engine.CancelToken()
         self._pool = ThreadPoolExecutor(workers, "diffsim task")
 
-    def submit(self, chunk: Chunk) -> Future[Outcome]:
+    def submit(self, chunk: Chunk) -> Future[ChunkResult]:
         return self._pool.submit(work, self._function, self._shared, chunk, self._token)
 
     def wait(self, handles: Collection[Any], seconds: float) -> list[Any]:
         return list(wait(handles, seconds, FIRST_COMPLETED).done)
 
-    def outcome(self, handle: Future[Outcome], chunk: Chunk) -> Outcome:
+    def outcome(self, handle: Future[ChunkResult], chunk: Chunk) -> ChunkResult:
         return handle.result()
 
     def __exit__(self, *_: object) -> None:

@@ -11,9 +11,8 @@ from typing import Any
 from .executor import (
     Chunk,
     ChunkedExecutor,
+    ChunkResult,
     Function,
-    Never,
-    Outcome,
     Session,
     WorkerLost,
     portable,
@@ -52,7 +51,7 @@ class _Pool(Session):
     def __init__(self, given: bytes, workers: int) -> None:
         self._given, self._workers, self._lost = given, workers, 0
         self._pool = self._new()
-        self._futures: dict[int, Future[Outcome]] = {}
+        self._futures: dict[int, Future[ChunkResult]] = {}
         self._chunks: dict[int, Chunk] = {}
         self._count = 0
 
@@ -76,7 +75,7 @@ class _Pool(Session):
             return []
         return [one for one in handles if self._futures[one] in found]
 
-    def outcome(self, handle: int, chunk: Chunk) -> Outcome:
+    def outcome(self, handle: int, chunk: Chunk) -> ChunkResult:
         del self._chunks[handle]
         return self._futures.pop(handle).result()
 
@@ -110,6 +109,8 @@ def _begin(given: bytes) -> None:
     _given = pickle.loads(given)
 
 
-def _work(chunk: Chunk) -> Outcome:
+def _work(chunk: Chunk) -> ChunkResult:
+    from diffsim_ros._engine import CancelToken
+
     assert _given is not None
-    return portable(work(*_given, chunk, Never()))
+    return portable(work(*_given, chunk, CancelToken()))

@@ -7,7 +7,7 @@ import os
 import pickle
 import socket
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,8 @@ from ..errors import InputError
 from .executor import (
     Chunk,
     ChunkedExecutor,
+    ChunkResult,
     Function,
-    Never,
-    Outcome,
     Session,
     WorkerLost,
     portable,
@@ -56,7 +55,7 @@ class RayExecutor(ChunkedExecutor):
             import ray
         except ImportError as error:
             rule = "an executor for which Ray is installed"
-            remedy = "pip install 'diffsim_ros[ray]'"
+            remedy = "pip install 'ray[client]'"
             raise InputError("ray", "address", address, rule, remedy) from error
         self._ray, self._counted, self._started = ray, -1e9, not ray.is_initialized()
         if self._started:
@@ -119,7 +118,7 @@ class _RaySession(Session):
             return []
         return list(self._ray.wait(list(handles), num_returns=len(handles), timeout=0)[0])
 
-    def outcome(self, handle: Any, chunk: Chunk) -> Outcome:
+    def outcome(self, handle: Any, chunk: Chunk) -> ChunkResult:
         self._flying.discard(handle)
         errors = self._ray.exceptions
         try:
@@ -144,16 +143,18 @@ class _RaySession(Session):
         self._flying.clear()
 
 
-def _work(content: np.ndarray, key: str, driver: str, chunk: Chunk) -> Outcome:
+def _work(content: np.ndarray, key: str, driver: str, chunk: Chunk) -> ChunkResult:
     """A chunk on a worker."""
+    from diffsim_ros._engine import CancelToken
+
     if build() != driver:
         rule = f"the driver's build of diffsim_ros, {driver}"
         remedy = "install the same wheel on every node"
         raise InputError(f"node {socket.gethostname()}", "build", build(), rule, remedy)
     if key not in _given:
         _given.clear()
-        _given[key] = pickle.loads(content)
-    return portable(work(*_given[key], chunk, Never()))
+        _given[key] = pickle.loads(content.data)
+    return portable(work(*_given[key], chunk, CancelToken()))
 
 
 def _host(address: object) -> str:
