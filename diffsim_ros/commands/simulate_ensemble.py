@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from diffsim_ros.errors import InputError
-from diffsim_ros.executors import executor_of, gather
+from diffsim_ros.executors import check_address, executor_of, gather
 from diffsim_ros.executors.tasks import Report
 from diffsim_ros.inverse.ensemble import centre, distances
 from diffsim_ros.inverse.kicked import Kicked, check_kick
@@ -76,6 +76,8 @@ def check(options: argparse.Namespace) -> None:
         return
     if options.ensemble < 2:
         raise InputError("simulate", "--ensemble", options.ensemble, "2 members or more")
+    if options.ray is not None:
+        check_address(options.ray)
     if options.kick is None and options.estimated is None:
         rule = "--estimated, --kick or both: what differs between the members"
         raise InputError("simulate", "--ensemble", options.ensemble, rule)

@@ -14,10 +14,10 @@ Results do not depend on the executor, on the number of its workers, or on a sto
 from .executor import Executor, WorkerLost
 from .in_process import InProcess
 from .processes import Processes
-from .ray_cluster import RayExecutor
+from .ray_cluster import RayExecutor, check_address
 from .tasks import executor_of, gather, stream
 
 __all__ = [
-    "Executor", "InProcess", "Processes", "RayExecutor", "WorkerLost", "executor_of", "gather",
-    "stream",
+    "Executor", "InProcess", "Processes", "RayExecutor", "WorkerLost", "check_address",
+    "executor_of", "gather", "stream",
 ]  # fmt: skip

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import os
 import pickle
 import socket
+import sys
 import time
 from collections.abc import Collection
 from typing import Any
@@ -49,23 +51,19 @@ class RayExecutor(ChunkedExecutor):
 
     def __init__(self, address: str = "local", workers: int = 0) -> None:
         self.address, self._workers = address, checked_workers(workers)
-        host = "" if address == "local" else _host(address)
-        try:
-            os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-            import ray
-        except ImportError as error:
-            rule = "an executor for which Ray is installed"
-            remedy = "pip install 'ray[client]'"
-            raise InputError("ray", "address", address, rule, remedy) from error
+        check_address(address)
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        import ray
+
         self._ray, self._counted, self._started = ray, -1e9, not ray.is_initialized()
         if self._started:
-            self._connect(host)
+            self._connect()
         self._remote = ray.remote(_work).options(max_retries=RETRIES, num_cpus=1)
 
-    def _connect(self, host: str) -> None:
-        if host:
-            _require_answer(self.address)
-            options: dict[str, Any] = {"address": self.address}
+    def _connect(self) -> None:
+        options: dict[str, Any]
+        if self.address != "local":
+            options = {"address": self.address}
         else:
             options = {"address": "local", "num_cpus": self._workers, "include_dashboard": False,
                        "_node_ip_address": "127.0.0.1"}  # fmt: skip
@@ -157,18 +155,17 @@ def _work(content: np.ndarray, key: str, driver: str, chunk: Chunk) -> ChunkResu
     return portable(work(*_given[key], chunk, CancelToken()))
 
 
-def _host(address: object) -> str:
-    """Host of an address; InputError for what is none."""
+def check_address(address: object) -> None:
+    """InputError for what is no address, where Ray is not installed, or where nothing answers."""
     text = address.removeprefix("ray://") if isinstance(address, str) else ""
     host, _, port = text.rpartition(":")
-    if not host or not port.isdigit() or not 0 < int(port) < 65536:
+    if address != "local" and (not host or not port.isdigit() or not 0 < int(port) < 65536):
         raise InputError("ray", "address", address, ACCEPTED)
-    return host
-
-
-def _require_answer(address: str) -> None:
-    """InputError where nothing accepts a connection."""
-    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if sys.modules.get("ray", 0) is None or importlib.util.find_spec("ray") is None:
+        rule = "an executor for which Ray is installed"
+        raise InputError("ray", "address", address, rule, "pip install ray")
+    if address == "local":
+        return
     try:
         socket.create_connection((host.strip("[]"), int(port)), ANSWER).close()
     except OSError as error:

@@ -54,7 +54,8 @@ class Kicked:
                are the last one again
         rng    one for all, in turn; or one of each, whose kicks do not depend on the others'
         """
-        own = [rng] * len(P) if isinstance(rng, np.random.Generator) else rng
+        one = isinstance(rng, np.random.Generator)
+        own: Any = [rng] * len(P) if one else rng
         P, steps = np.array(P, float), np.broadcast_to(np.asarray(steps, int), len(P))
         poses = [np.full((s // self.every + 1, 7), np.nan) for s in steps]
         done, ok = np.zeros(len(P), int), np.ones(len(P), bool)

@@ -13,6 +13,6 @@ def test_ray_is_asked_for_in_one_line(monkeypatch):
     with pytest.raises(InputError) as caught:
         executor_of("local")
     message = str(caught.value)
-    assert "ray: address: got 'local'" in message and "pip install 'ray[client]'" in message
+    assert "ray: address: got 'local'" in message and "pip install ray" in message
     with pytest.raises(InputError, match="HOST:PORT"):
         RayExecutor("nowhere")
