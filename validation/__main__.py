@@ -74,6 +74,7 @@ ITEMS = {
     "halves": "real recordings: estimates from disjoint sets agree within std_dev",
     "verdicts": "right and wrong models of synthetic tosses, told apart",
     "one_sided": "friction of bodies that stick: answers with one side, of known truth",
+    "many": "many tasks on a Ray cluster: digits, speed-up, cost of short ones, what is killed",
     "soft_body": "a soft ball found where a rigid one cannot explain the clouds",
 }
 
