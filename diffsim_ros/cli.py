@@ -143,6 +143,7 @@ def _arguments_of(name: str, command: argparse.ArgumentParser) -> None:
         else:
             text = "of a legged robot: write motion.gif, too, the motion at half speed"
             command.add_argument("--animation", action="store_true", help=text)
+            _arguments_of_executors(command)
     elif name == "policy":
         _arguments_of_policy(command)
     elif name == "mesh":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ LISTED = 8
 def run(options: argparse.Namespace) -> int:
     """Plan, write the results, print the candidates; 0 if every goal is reached, else 3."""
     from diffsim_ros.commands import plan_compliant, plan_excitation, plan_locomotion
+    from diffsim_ros.executors import check_address, executor_of
     from diffsim_ros.planning import load_plan, plan, plan_kind
 
     others = {
@@ -32,16 +34,32 @@ def run(options: argparse.Namespace) -> int:
     if options.animation and kind != "locomotion":
         rule = "absent: it is of legged robots; report.html plays other motions"
         raise InputError("plan", "--animation", True, rule)
+    if options.ray is not None:
+        check_address(options.ray)
     if kind in others:
+        for name in ("ray", "resume"):
+            if getattr(options, name) is not None:
+                rule = "absent: only searches from several starts run side by side"
+                raise InputError("plan", f"--{name}", getattr(options, name), rule)
         return others[kind].run(options)
     config = load_plan(options.plan, estimated=options.estimated)
 
     def report(start: int, starts: int, iteration: int, objective: float) -> None:
-        text = f"start {start + 1} of {starts}  iteration {iteration}  objective {objective:.6g}"
+        text = f"start {start + 1} of {starts}"
+        if objective == objective:
+            text += f"  iteration {iteration}  objective {objective:.6g}"
         line.show(text, "plan")
 
+    def work(cancel: Any) -> Any:
+        with ExitStack() as stack:
+            ray = options.ray
+            executor = None if ray is None else stack.enter_context(executor_of(ray))
+            return plan(
+                config, progress=report, cancel=cancel, executor=executor, folder=options.resume
+            )
+
     with OutputFolder(options.out, FILES, command="plan") as folder, ProgressLine() as line:
-        result = run_cancellable(lambda c: plan(config, progress=report, cancel=c), line=line)
+        result = run_cancellable(work, line=line)
         line.show("writing the results", "writing")
         with folder.staging() as stage:
             write_all(stage, result, f"diffsim plan {options.plan}")

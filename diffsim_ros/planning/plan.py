@@ -13,6 +13,7 @@ import numpy as np
 from scipy.stats import qmc
 
 from ..errors import NotConverged
+from ..executors import Executor, gather
 from ..inverse.continuation import continuation
 from ..inverse.optimizers import LMOptions, lbfgs, levenberg_marquardt
 from ..inverse.output_term import outputs_of
@@ -50,6 +51,8 @@ def plan(
     cancel: Any = None,
     first: Mapping[str, float] | None = None,
     options: LMOptions | None = None,
+    executor: Executor | None = None,
+    folder: str | Path | None = None,
 ) -> PlanResult:
     """Find controls that reach the goals of a PLAN.yaml, and how its arm executes them.
 
@@ -57,13 +60,16 @@ def plan(
     cancel    _engine.CancelToken; when cancelled the best so far is returned
     first     controls to begin the first start from, e.g. those of the last plan
     options   of Gauss-Newton's last stage, in place of those of `search`
+    executor  does several starts side by side (diffsim_ros.executors) [one after the other]; then
+              `progress` is called with the number of those that are done, and no objective
+    folder    keeps the ends of starts; those that it has are not searched again
     Raises InputError for unusable input, NotConverged if no start can be simulated.
     """
     if not isinstance(config, PlanConfig):
         config = load_plan(config)
     begun = time.perf_counter()
     settings: dict[str, Any] = {"progress": progress, "cancel": cancel, "options": options}
-    result = _searched(config, first, **settings)
+    result = _searched(config, first, **settings, executor=executor, folder=folder)
     if config.task is not None and result.status == "reached":
 
         def again(tightened: PlanConfig, controls: Mapping[str, float]) -> PlanResult:
@@ -86,13 +92,15 @@ def plan(
 
 def _searched(
     config: PlanConfig, first: Mapping[str, float] | None, *, progress: Report | None, cancel: Any,
-    options: LMOptions | None,
+    options: LMOptions | None, executor: Executor | None = None, folder: str | Path | None = None,
 ) -> PlanResult:  # fmt: skip
     """Every start, and its distinct ends."""
-    begun, found, failed = time.perf_counter(), [], []
+    begun, found, failed = time.perf_counter(), list[Candidate](), list[str]()
     problem = _problem(config)
     starts = _starts(config, first)
-    for k, z in enumerate(starts):
+    if executor is not None or folder is not None:
+        found, failed = _side_by_side(config, starts, options, executor, folder, progress, cancel)
+    for k, z in enumerate(() if executor is not None or folder is not None else starts):
         on_progress = partial(progress, k, len(starts)) if progress is not None else None
         try:
             found.append(_candidate(config, problem, z, on_progress, cancel, options))
@@ -112,6 +120,37 @@ def _searched(
         status = "cancelled"
     seconds = time.perf_counter() - begun
     return PlanResult(config, distinct, status, len(starts), tuple(failed), seconds)
+
+
+def _side_by_side(
+    config: PlanConfig, starts: Sequence[np.ndarray], options: LMOptions | None,
+    executor: Executor | None, folder: str | Path | None, progress: Report | None, cancel: Any,
+) -> tuple[list[Candidate], list[str]]:  # fmt: skip
+    """Ends of starts in their order, and messages of those that failed, by an executor."""
+
+    def report(done: int, count: int) -> None:
+        if progress is not None and done < count:
+            progress(done, count, 0, float("nan"))
+
+    ends = gather(
+        one_start, starts, (config, options), executor=executor, folder=folder, progress=report,
+        cancel=cancel,
+    )  # fmt: skip
+    done = [end for end in ends if end is not None]
+    found = [
+        Candidate(**end, motion=_motion(config, config.map.scaled(end["controls"])))
+        for end in done if "failed" not in end
+    ]  # fmt: skip
+    return found, [end["failed"] for end in done if "failed" in end]
+
+
+def one_start(shared: tuple[PlanConfig, LMOptions | None], z: np.ndarray, cancel: Any) -> dict:
+    """`Candidate.plain` of the end of a start, or {"failed": message}."""
+    config, options = shared
+    try:
+        return _candidate(config, _problem(config), z, None, cancel, options).plain()
+    except NotConverged as error:
+        return {"failed": str(error)}
 
 
 def _over(
@@ -224,26 +263,32 @@ def _evaluated(
     end: Solution, rollouts: int, begun: float,
 ) -> Candidate:  # fmt: skip
     """The motion at the end of a start, its distances and contacts."""
-    scene = config.scene
-    options = engine_options(scene.description["world"], record_modes=True)
-    P = config.map.engine(end.z, scene.engine.values)[None]
-    run = engine_rollouts(
-        scene.engine, P, np.array([scene.steps]), options, None, "none", 1, None,
-        outputs=outputs_of(config.goals),
-    )  # fmt: skip
-    if not run[0].ok:
-        raise NotConverged(run[0].message)
+    scene, run = config.scene, _motion(config, end.z)
     slots, values = body_slots(scene.engine), config.map.named(end.z)
-    distances, reached = evaluated(config, run[0], slots, values)
-    touches = touched(scene, run[0])
+    distances, reached = evaluated(config, run, slots, values)
+    touches = touched(scene, run)
     shortest = min((steps for _, _, steps in touches), default=None)
     start = dict(zip(config.map.names, config.map.values(first[0]).tolist(), strict=True))
     return Candidate(
         end.parameters, start, end.value, first[1], distances,
         reached, tuple(name for _, name, _ in touches), rollouts + 1, time.perf_counter() - begun,
         end.status, end.message, end.at_bound, tuple(p.value for p in end.history), shortest,
-        run[0],
+        run,
     )  # fmt: skip
+
+
+def _motion(config: PlanConfig, z: np.ndarray) -> Any:
+    """_engine.Rollout of controls, with contact modes and the outputs that goals look at."""
+    scene = config.scene
+    options = engine_options(scene.description["world"], record_modes=True)
+    P = config.map.engine(z, scene.engine.values)[None]
+    run = engine_rollouts(
+        scene.engine, P, np.array([scene.steps]), options, None, "none", 1, None,
+        outputs=outputs_of(config.goals),
+    )  # fmt: skip
+    if not run[0].ok:
+        raise NotConverged(run[0].message)
+    return run[0]
 
 
 def touched(scene: SceneModel, run: Any) -> list[tuple[int, str, int]]:
