@@ -29,12 +29,12 @@ from diffsim_ros.simulation import load_scene
 from .common import ROOT, judged, share
 
 SCENE = ROOT / "config" / "scenes" / "bouncing_cube.yaml"
-MOTIONS, TIMED, SHORT = 200, 80, 100_000
+MOTIONS, TIMED, SHORT = 200, 60, 100_000
 REPEATS = 5
 WORK = 0.1
 """CPU time of a task whose speed-up is measured [s]."""
 LEAST_SPEED_UP, MOST_OVERHEAD = 1.8, 0.2
-KILLED = 200
+KILLED = 120
 """Tasks of a run in which something is killed."""
 
 
@@ -80,6 +80,7 @@ def digest(results: Sequence[np.ndarray]) -> str:
 def cluster(nodes: int) -> Iterator[Any]:
     """A head without CPUs and so many nodes of one CPU each, on this machine."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ["RAY_worker_niceness"] = "0"  # by default workers give way to all else here
     from ray.cluster_utils import Cluster
 
     head = {"num_cpus": 0, "include_dashboard": False}
