@@ -23,7 +23,7 @@ POLL = 0.05
 """Longest time until a cancelled run is seen [s]."""
 AHEAD = 2
 """Chunks in flight by worker: the next one is there when a worker has done its own."""
-CHUNK = 0.25
+CHUNK = 1.0
 """Seconds that a chunk of short tasks is to take, much above the cost of sending it."""
 
 
