@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -51,6 +52,12 @@ def busy(seconds: float, task: int, cancel: Any) -> tuple[int, float]:
     while time.thread_time() < end:
         pass
     return task, time.perf_counter() - begun
+
+
+def process(shared: None, task: int, cancel: Any) -> int:
+    """Which one does it."""
+    busy(0.02, task, cancel)
+    return threading.get_ident() if threading.current_thread().name != "MainThread" else os.getpid()
 
 
 def fragile(given: tuple[str, int], task: int, cancel: Any) -> int:
@@ -106,7 +113,9 @@ def digits(executors: dict[str, Executor], count: int) -> dict:
 
 def timed(executor: Executor, count: int, seconds: float) -> dict:
     """Wall time of tasks of so much CPU time, and what it takes beside their own."""
-    gather(busy, range(4 * executor.workers), 0.01, executor=executor)  # workers are there
+    there: set[int] = set()
+    while len(there) < executor.workers:  # every worker has begun
+        there |= set(gather(process, range(8 * executor.workers), executor=executor))
     begun = time.perf_counter()
     found = gather(busy, range(count), seconds, executor=executor)
     wall = time.perf_counter() - begun
