@@ -32,6 +32,7 @@ FORBIDDEN = {
     "output": ALL - {"output"},
     "robots": ALL,
     "engine": ALL,
+    "executors": ALL,
     "spatial": ALL,
     "scene": ALL - {"output", "scene"},
     "simulation": ALL - {"output", "scene", "simulation"},

@@ -18,7 +18,7 @@ KEYS = {
 """Import -> rosdep key, where they differ."""
 NO_KEY = {
     "rosbags", "trimesh", "meshio", "pytetwild", "c3d", "torch", "mujoco", "gymnasium",
-    "stable_baselines3", "piqp", "jax", "viser", "imageio_ffmpeg",
+    "stable_baselines3", "piqp", "jax", "viser", "imageio_ffmpeg", "ray",
 }  # fmt: skip
 """From PyPI only: docs/how-to/install.md names them."""
 WITH_ROSBAGS = {"backports", "lz4"}

@@ -48,6 +48,9 @@ def test_members_differ_by_what_the_estimate_leaves_open(tmp_path):
     ("options", "hint"),
     [
         (["--kick", "1"], "--ensemble"),
+        (["--ray", "local"], "--ensemble"),
+        (["--resume", "kept"], "--ensemble"),
+        (["--ensemble", "4", "--kick", "1", "--ray", "nowhere"], "HOST:PORT"),
         (["--ensemble", "1", "--kick", "1"], "2 members"),
         (["--ensemble", "4"], "--estimated, --kick"),
         (["--ensemble", "4", "--kick", "-1"], "kick"),
@@ -58,3 +61,31 @@ def test_unusable_options_exit_2_in_one_line(tmp_path, capsys, options, hint):
     error = capsys.readouterr().err
     assert hint in error and error.count("\n") == 1
     assert not (tmp_path / "out" / "result.yaml").exists()
+
+
+def table(folder, *options):
+    """ensemble.csv of a run in a new folder."""
+    scene = folder.parent / "scene.yaml"
+    if not scene.exists():
+        world = {"step": 0.002, "duration": 0.3, "record_every": 5}
+        write_yaml(scene, {**SCENE, "world": world})
+    run = ["simulate", str(scene), "--out", str(folder), *SHORT, "--kick", "2", *options]
+    assert main(run) == 0
+    return (folder / "ensemble.csv").read_bytes()
+
+
+def test_a_stopped_ensemble_goes_on_with_the_same_digits(tmp_path):
+    expected, kept = table(tmp_path / "plain"), ["--resume", str(tmp_path / "kept")]
+    assert table(tmp_path / "whole", *kept) == expected
+    (journal,) = (tmp_path / "kept").iterdir()
+    lines = journal.read_text().splitlines(keepends=True)
+    assert len(lines) == 13
+    journal.write_text("".join(lines[:6]) + lines[6][:50])
+    assert table(tmp_path / "stopped", *kept) == expected
+    assert sorted(journal.read_text().splitlines(keepends=True)) == sorted(lines)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_an_ensemble_on_ray_has_the_same_digits(tmp_path):
+    pytest.importorskip("ray")
+    assert table(tmp_path / "ray", "--ray", "local") == table(tmp_path / "plain")

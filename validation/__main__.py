@@ -7,10 +7,14 @@ import importlib
 import json
 import os
 import sys
+from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: CPU times are of one thread
 
-from .common import run_and_record
+from diffsim_ros.errors import InputError
+from diffsim_ros.executors import check_address
+
+from .common import Executors, run_and_record
 
 ITEMS = {
     "gradients": "derivatives of simulated motion against central differences",
@@ -77,6 +81,7 @@ ITEMS = {
     "verdicts": "right and wrong models of synthetic tosses, told apart",
     "one_sided": "friction of bodies that stick: answers with one side, of known truth",
     "viewer": "the viewer in Chromium without a GPU: frames and updates a second, nothing online",
+    "many": "many tasks on a Ray cluster: digits, speed-up, cost of short ones, what is killed",
     "soft_body": "a soft ball found where a rigid one cannot explain the clouds",
 }
 
@@ -89,7 +94,19 @@ def main() -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("items", nargs="*", choices=[*ITEMS, []], metavar="ITEM")
-    names = parser.parse_args().items or list(ITEMS)
+    text = "Ray cluster for what runs side by side: local, HOST:PORT or ray://HOST:PORT"
+    parser.add_argument("--ray", metavar="ADDRESS", help=text)
+    text = "keep finished parts of studies here, and go on from those that are there"
+    parser.add_argument("--resume", type=Path, metavar="DIR", help=text)
+    options = parser.parse_args()
+    if options.ray is not None:
+        try:
+            check_address(options.ray)
+        except InputError as error:
+            print(error, file=sys.stderr)
+            return 2
+    Executors.ray, Executors.resume = options.ray, options.resume
+    names = options.items or list(ITEMS)
     missed = 0
     for name in names:
         print(f"== {name}: {ITEMS[name]}", flush=True)

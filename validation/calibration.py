@@ -12,15 +12,15 @@ An interval counts whatever the notes on its parameter; none at all counts as a 
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from diffsim_ros import _engine
+from diffsim_ros.executors import InProcess
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.real2sim.options import EstimationConfig
@@ -29,7 +29,7 @@ from diffsim_ros.rotation import quat_exp, quat_log, quat_multiply
 from diffsim_ros.scene.model import SceneModel, load_scene
 from diffsim_ros.sensing.observation import Observation, PoseTrial, pose_values
 
-from .common import binomial_bounds, share
+from .common import binomial_bounds, share, side_by_side
 
 REPETITIONS, TOSSES = 250, 5
 COVERAGE = (0.90, 0.99)
@@ -220,6 +220,10 @@ def repetition(seed: int, names=NAMES, tosses: int = TOSSES) -> Repetition:
     )
 
 
+def _repetition(names: Any, seed: int, cancel: Any) -> Repetition:
+    return repetition(seed, names)
+
+
 def known_scale() -> dict:
     """The length scale held at its truth."""
     section = parameters(["length_scale"])["length_scale"]
@@ -228,9 +232,8 @@ def known_scale() -> dict:
 
 def coverage(count: int, seed: int, names=NAMES) -> dict:
     """Figures over `count` repetitions, run side by side on all cores."""
-    workers = max(1, os.cpu_count() or 1)
-    with ThreadPoolExecutor(workers) as pool:
-        done = list(pool.map(lambda k: repetition(seed * 100_000 + k, names), range(count)))
+    seeds = range(seed * 100_000, seed * 100_000 + count)
+    done = side_by_side(_repetition, seeds, names, here=InProcess(), kept=False)
     figures: dict = {"repetitions": count, "tosses": TOSSES, "parameters": {}}
     for name in names:
         z = np.array([r.deviations[name] for r in done])

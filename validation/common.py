@@ -8,12 +8,42 @@ import platform
 import subprocess
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 from scipy.stats import binom
 
+from diffsim_ros.executors import Executor, executor_of, gather
+from diffsim_ros.executors.executor import Function
+from diffsim_ros.executors.tasks import Report
+
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "docs" / "results"
+
+
+class Executors:
+    """Where the studies' independent tasks run, as `python -m validation` was asked to."""
+
+    ray: str | None = None
+    """Address of a Ray cluster, None: where each study runs its own."""
+    resume: Path | None = None
+    """Folder that keeps finished tasks."""
+
+
+def side_by_side(
+    function: Function, tasks: Sequence[Any], shared: Any = None, *, here: Executor,
+    kept: bool = True, progress: Report | None = None,
+) -> list[Any]:  # fmt: skip
+    """Results of independent tasks in their order; by `here` unless a cluster was asked for.
+
+    kept  whether results are plain data, which a folder can keep
+    """
+    folder = Executors.resume if kept else None
+    with ExitStack() as stack:
+        ray = Executors.ray
+        executor = here if ray is None else stack.enter_context(executor_of(ray))
+        return gather(function, tasks, shared, executor=executor, folder=folder, progress=progress)
 
 
 class Missed(AssertionError):

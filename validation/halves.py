@@ -17,21 +17,20 @@ have the same prior; `rms_of_data` leaves out those whose note says so.
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, replace
-from multiprocessing import get_context
+from typing import Any
 
 import numpy as np
 
+from diffsim_ros.executors import Processes
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.real2sim.options import EstimationConfig
 from diffsim_ros.real2sim.results import EstimationResult, ParameterResult
 from diffsim_ros.sensing.tosses import repeated, toss_ids
 
-from .common import ROOT, judged, share
+from .common import ROOT, judged, share, side_by_side
 
 FOLDER = ROOT / "config" / "estimation"
 MOST = 1.3
@@ -176,7 +175,7 @@ def study(
     processes  fits at once, 0: as many as there are cores; figures do not depend on it
     """
     configs = {name: configurations(name, fraction, seed) for name in names}
-    sets = _side_by_side(configs, processes or os.cpu_count() or 1)
+    sets = _side_by_side(configs, processes)
     figures: dict = {}
     for name in names:
         found = figures[name] = compared(configs[name][0], sets[name])
@@ -190,13 +189,14 @@ def _side_by_side(
 ) -> dict[str, list[Fitted]]:
     """Every set of every object, in processes that share nothing; says when each is done."""
 
-    def say(name: str, k: int, done: Future[Fitted]) -> None:
-        if not done.cancelled() and done.exception() is None:
-            print(name, f"set {k + 1}:", done.result().summary["seconds"], "s", flush=True)
+    def say(done: int, count: int) -> None:
+        print(f"{done} of {count} sets", flush=True)
 
-    with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
-        runs = {name: [pool.submit(fitted, one) for one in own] for name, own in configs.items()}
-        for name, own in runs.items():
-            for k, run in enumerate(own):
-                run.add_done_callback(lambda done, name=name, k=k: say(name, k, done))
-        return {name: [run.result() for run in own] for name, own in runs.items()}
+    tasks = [one for own in configs.values() for one in own]
+    here = Processes(processes)
+    found = iter(side_by_side(_fitted, tasks, here=here, kept=False, progress=say))
+    return {name: list(itertools.islice(found, len(own))) for name, own in configs.items()}
+
+
+def _fitted(shared: None, config: EstimationConfig, cancel: Any) -> Fitted:
+    return fitted(config)

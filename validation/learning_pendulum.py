@@ -23,19 +23,16 @@ are the same for all n; they were chosen on seeds from 100 on, the figures are o
 from __future__ import annotations
 
 import importlib.util
-import json
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from diffsim_ros.executors import InProcess, Processes
 from diffsim_ros.learning import EnvironmentConfig, load_environment
 from diffsim_ros.learning.policy import evaluate
 
-from .common import judged
+from .common import judged, side_by_side
 
 PAPER = {1: 0.49, 2: 1.93, 3: 4.28, 4: 7.81, 5: 12.31, 6: 17.78, 7: 24.34}
 MBPO = {1: 0.49, 2: 1.90, 3: 4.28, 4: 7.50, 5: 11.13, 6: 15.02, 7: 19.97}
@@ -184,46 +181,30 @@ def done(task: Task) -> dict:
     return by_sac(n, seed, much, method == "enhanced_sac")
 
 
-def all_done(tasks: Sequence[Task], processes: int, keep: Path | None) -> dict[Task, dict]:
-    """Trainings side by side in the order given; those that `keep` has are not done again.
+def all_done(tasks: Sequence[Task], processes: int) -> dict[Task, dict]:
+    """Trainings side by side, begun in the order given."""
+    single = processes == 1 or len(tasks) < 2
+    here = InProcess(1) if single else Processes(processes)
 
-    keep  JSON lines, to which every finished training is added
-    """
-    found: dict[Task, dict] = {}
-    if keep is not None and keep.exists():
-        for line in keep.read_text().splitlines():
-            (method, n, seed, much), run = json.loads(line)
-            found[method, n, seed, much] = run
-    left = [task for task in tasks if task not in found]
-    if processes == 1 or len(left) < 2:
-        pairs = ((task, done(task)) for task in left)
-        return found | {task: _kept(task, run, keep) for task, run in pairs}
-    with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
-        running = {pool.submit(done, task): task for task in left}
-        for one in as_completed(running):
-            found[running[one]] = _kept(running[one], one.result(), keep)
-    return found
+    def say(done: int, count: int) -> None:
+        print(f"{done} of {count} trainings", flush=True)
+
+    found = side_by_side(_done, tasks, here=here, progress=say)
+    return dict(zip(tasks, found, strict=True))
 
 
-def _kept(task: Task, run: dict, keep: Path | None) -> dict:
-    method, n, seed, _ = task
-    print(f"{method}, {n} links, seed {seed}: {run['best']:.3f} m,",
-          f"{run['cpu_seconds']:.0f} s of CPU", flush=True)  # fmt: skip
-    if keep is not None:
-        with keep.open("a") as file:
-            file.write(json.dumps([task, run]) + "\n")
-    return run
+def _done(shared: None, task: Task, cancel: Any) -> dict:
+    return done(task)
 
 
 def study(
     fraction: float = 1.0, *, links: Sequence[int] | None = None, seeds: int | None = None,
-    iterations: int | None = None, sac: Mapping[str, int] | None = None, keep: Path | None = None,
+    iterations: int | None = None, sac: Mapping[str, int] | None = None,
     processes: int = PROCESSES,
 ) -> dict:  # fmt: skip
     """All pendulums; a tenth: one link, one seed, few iterations, without SAC.
 
     sac   sac or enhanced_sac -> seeds of it, each with the CPU time that gradients took for it
-    keep  see all_done
     """
     whole = fraction >= 1
     links = links or (range(1, LINKS + 1) if whole else (1,))
@@ -236,13 +217,13 @@ def study(
     tasks: list[Task] = [
         ("gradients", n, FIRST + k, float(iterations)) for k in range(seeds) for n in longest
     ]
-    mine = all_done(tasks, processes, keep)
+    mine = all_done(tasks, processes)
     spent = {task[1:3]: mine[task]["cpu_seconds"] for task in tasks}
     beside: list[Task] = [
         (method, n, FIRST + k, spent[n, FIRST + k])
         for method, count in sac.items() for k in range(count) for n in longest
     ]  # fmt: skip
-    peers = all_done(beside, processes, keep)
+    peers = all_done(beside, processes)
     total = sum(spent.values())
     figures: dict = {
         "strength": STRENGTH, "armature": ARMATURE, "no_load_rate": SPEED,

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import copy
 import math
-import os
 from collections import Counter
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from diffsim_ros.executors import InProcess
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.rotation import quat_exp, quat_log, quat_matrix, quat_multiply
@@ -26,7 +26,7 @@ from diffsim_ros.sensing.observation import PoseTrial, pose_values
 
 from . import calibration
 from .calibration import QUANTILE, TRUTH, deviation
-from .common import binomial_bounds, judged, share
+from .common import binomial_bounds, judged, share, side_by_side
 
 RECORDINGS, RIGHT = 20, 100
 NAMES = ("friction", "normal_stiffness", "normal_damping", "tangential_stiffness")
@@ -156,8 +156,12 @@ def outcome(misfit: Misfit, seed: int) -> Outcome:
 
 def outcomes(misfit: Misfit, count: int, seed: int) -> list[Outcome]:
     """Of recordings from consecutive seeds, side by side on all cores."""
-    with ThreadPoolExecutor(max(1, os.cpu_count() or 1)) as pool:
-        return list(pool.map(lambda k: outcome(misfit, seed + k), range(count)))
+    seeds = range(seed, seed + count)
+    return side_by_side(_outcome, seeds, misfit, here=InProcess(), kept=False)
+
+
+def _outcome(misfit: Misfit, seed: int, cancel: Any) -> Outcome:
+    return outcome(misfit, seed)
 
 
 def study(fraction: float = 1.0, seed: int = 0) -> dict:

@@ -51,3 +51,11 @@ def add_recordings(command: argparse.ArgumentParser) -> None:
     ):
         command.add_argument(option, nargs="+", action="extend", metavar="FILE", help=text)
     add_changes(command, "fit.iterations=5")
+
+
+def add_executors(command: argparse.ArgumentParser) -> None:
+    """--ray and --resume of a command with many parts of work."""
+    text = "Ray cluster that does the work: local, HOST:PORT or ray://HOST:PORT [this process]"
+    command.add_argument("--ray", metavar="ADDRESS", help=text)
+    text = "keep finished parts of the work here, and go on from those that are there"
+    command.add_argument("--resume", metavar="DIR", help=text)

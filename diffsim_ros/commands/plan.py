@@ -9,7 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from diffsim_ros.commands.arguments import add_changes, add_estimated, add_results
+from diffsim_ros.commands.arguments import (
+    add_changes,
+    add_estimated,
+    add_executors,
+    add_results,
+)
 from diffsim_ros.commands.results import finish, results_folder
 from diffsim_ros.commands.running import ProgressLine, run_cancellable
 from diffsim_ros.commands.table import table
@@ -41,6 +46,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--animation", action="store_true", help=text)
     text = "show the motion in the browser while the plan converges"
     command.add_argument("--view", action="store_true", help=text)
+    add_executors(command)
     add_results(command)
 
 
@@ -49,6 +55,7 @@ def run(options: argparse.Namespace) -> int:
     from diffsim_ros.commands import plan_compliant, plan_excitation, plan_locomotion
     from diffsim_ros.commands.live_view import opened
     from diffsim_ros.commands.plan_view import PlanView
+    from diffsim_ros.executors import check_address, executor_of
     from diffsim_ros.planning import load_plan, plan, plan_kind
 
     others = {
@@ -60,20 +67,35 @@ def run(options: argparse.Namespace) -> int:
         raise InputError("plan", "--animation", True, rule)
     if options.view and kind in others:
         raise InputError("plan", "--view", True, f"absent: this is a plan of {kind}")
+    if options.ray is not None:
+        check_address(options.ray)
     if kind in others:
+        for name in ("ray", "resume"):
+            if getattr(options, name) is not None:
+                rule = "absent: only searches from several starts run side by side"
+                raise InputError("plan", f"--{name}", getattr(options, name), rule)
         return others[kind].run(options)
     config = load_plan(options.plan, estimated=options.estimated, set=options.set)
 
     def report(start: int, starts: int, iteration: int, objective: float) -> None:
-        text = f"start {start + 1} of {starts}  iteration {iteration}  objective {objective:.6g}"
+        text = f"start {start + 1} of {starts}"
+        if objective == objective:
+            text += f"  iteration {iteration}  objective {objective:.6g}"
         line.show(text, "plan")
+
+    def work(cancel: Any) -> Any:
+        with contextlib.ExitStack() as cluster:
+            ray = options.ray
+            executor = None if ray is None else cluster.enter_context(executor_of(ray))
+            return plan(
+                config, progress=report, watch=shown, cancel=cancel, executor=executor,
+                folder=options.resume,
+            )  # fmt: skip
 
     with contextlib.ExitStack() as stack:
         shown = PlanView(opened(stack), config) if options.view else None
         with results_folder(options, FILES) as folder, ProgressLine() as line:
-            result = run_cancellable(
-                lambda c: plan(config, progress=report, watch=shown, cancel=c), line=line
-            )
+            result = run_cancellable(work, line=line)
             line.show("writing the results", "writing")
             with folder.staging() as stage:
                 command = None if options.no_report else f"diffsim plan {options.plan}"

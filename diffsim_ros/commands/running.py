@@ -63,6 +63,10 @@ class ProgressLine:
             self.stream.write(text + "\n")
         self.stream.flush()
 
+    def count(self, what: str) -> Callable[[int, int], None]:
+        """Shows "12 of 40 members" when it is called with (12, 40)."""
+        return lambda done, count: self.show(f"{done} of {count} {what}", what)
+
     def close(self) -> None:
         """End the line on a terminal."""
         if self._terminal and self._width:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from diffsim_ros import __version__
-from diffsim_ros.commands.arguments import add_results, add_scene
+from diffsim_ros.commands.arguments import add_executors, add_results, add_scene
 from diffsim_ros.commands.results import finish, results_folder
 from diffsim_ros.commands.running import ProgressLine, run_cancellable, share_done
 from diffsim_ros.errors import InputError
@@ -57,6 +57,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     text = "random spin of every impact of a rigid body, rad/s by m/s of approach [0]"
     command.add_argument("--kick", type=float, metavar="K", help=text)
     command.add_argument("--seed", type=int, default=0, help="of the ensemble [0]")
+    add_executors(command)
     add_results(command, report="report.html, pictures and motion.mcap")
 
 
@@ -87,7 +88,10 @@ def run(options: argparse.Namespace) -> int:
         if options.ensemble is not None:
             line.show(f"simulating {options.ensemble} members", "ensemble")
             members = run_cancellable(
-                lambda token: simulate_ensemble.ensemble_of(model, options, token), line=line
+                lambda token: simulate_ensemble.ensemble_of(
+                    model, options, token, line.count("members")
+                ),
+                line=line,
             )
         line.show("writing the results", "writing")
         field = None
@@ -122,9 +126,17 @@ def check_ensemble(options: argparse.Namespace) -> None:
     if options.ensemble is None:
         if options.kick is not None:
             raise InputError("simulate", "--kick", options.kick, "given with --ensemble")
+        for name in ("ray", "resume"):
+            value = getattr(options, name)
+            if value is not None:
+                raise InputError("simulate", f"--{name}", value, "given with --ensemble")
         return
     if options.ensemble < 2:
         raise InputError("simulate", "--ensemble", options.ensemble, "2 members or more")
+    if options.ray is not None:
+        from diffsim_ros.executors import check_address
+
+        check_address(options.ray)
     if options.kick is None and options.estimated is None:
         rule = "--estimated, --kick or both: what differs between the members"
         raise InputError("simulate", "--ensemble", options.ensemble, rule)

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from diffsim_ros.errors import InputError
+from diffsim_ros.executors import executor_of, gather
+from diffsim_ros.executors.tasks import Report
 from diffsim_ros.inverse.ensemble import centre, distances
 from diffsim_ros.inverse.kicked import Kicked, check_kick
 
@@ -67,20 +69,42 @@ def check_scene(model: Any, options: argparse.Namespace) -> None:
     check_kick(model, options.kick or 0.0)
 
 
-def ensemble_of(model: Any, options: argparse.Namespace, token: Any) -> Ensemble:
-    """Simulate the members; InputError where none came to its end."""
+def ensemble_of(
+    model: Any, options: argparse.Namespace, token: Any, progress: Report | None = None
+) -> Ensemble:
+    """Simulate the members; InputError where none came to its end.
+
+    Each has random numbers of its own, so that executors and their workers do not matter.
+    progress  called with (done, all)
+    """
     from diffsim_ros.real2sim.draws import drawn
 
-    rng = np.random.default_rng(options.seed)
-    engine = model.engine
+    engine, kick = model.engine, options.kick or 0.0
     P = np.tile(engine.values, (options.ensemble, 1))
     if options.estimated is not None:
+        rng = np.random.default_rng(options.seed)
         P = drawn(options.estimated, engine, options.ensemble, rng)
-    kicked = Kicked(model, options.kick or 0.0)
-    poses, ok = kicked.run(P, np.full(len(P), model.steps), rng, cancel=token)
-    if not ok.any():
+    seeds = [(options.seed, k) for k in range(len(P))]
+    tasks = list(zip(P, seeds, strict=True))
+    with executor_of(options.ray) as executor:
+        found = gather(
+            member, tasks, (model, kick), executor=executor, folder=options.resume,
+            progress=progress, cancel=token,
+        )  # fmt: skip
+    kept = [poses for poses in found if poses is not None]
+    if not kept:
         rule = "a scene whose motions can be simulated to their end"
         raise InputError(model.place, "ensemble", f"0 of {len(P)} members", rule)
-    kept = np.array([p for p, fine in zip(poses, ok, strict=True) if fine])
-    time = np.arange(kept.shape[1]) * model.options.step * model.options.record_every
-    return Ensemble(time, kept, int((~ok).sum()), float(options.kick or 0.0), options.seed)
+    time = np.arange(len(kept[0])) * model.options.step * model.options.record_every
+    return Ensemble(time, np.array(kept), len(P) - len(kept), float(kick), options.seed)
+
+
+def member(shared: Any, task: Any, cancel: Any) -> np.ndarray | None:
+    """Poses (frames, 7) of one motion, None where it does not come to its end.
+
+    shared  (SceneModel, kick);  task  (parameters (np,), seed of its kicks)
+    """
+    (model, kick), (values, seed) = shared, task
+    rng, steps = [np.random.default_rng(seed)], np.array([model.steps])
+    poses, ok = Kicked(model, kick).run(values[None], steps, rng, threads=1, cancel=cancel)
+    return poses[0] if ok[0] else None

@@ -8,6 +8,7 @@ every touch with the state it has there; its first step is of first order.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -44,14 +45,17 @@ class Kicked:
         self.start = np.array([self.engine.index(name) for name in names])
 
     def run(
-        self, P: Array, steps: Array, rng: np.random.Generator, *, threads: int = 0,
-        cancel: Any = None,
+        self, P: Array, steps: Array, rng: np.random.Generator | Sequence[np.random.Generator], *,
+        threads: int = 0, cancel: Any = None,
     ) -> tuple[list[Array], Array]:  # fmt: skip
         """Poses (frames, 7) of every row of parameters P (n, np), and which rows came to their end.
 
         steps  of each (n,); of a motion that failed or was cancelled, the frames that there are not
                are the last one again
+        rng    one for all, in turn; or one of each, whose kicks do not depend on the others'
         """
+        one = isinstance(rng, np.random.Generator)
+        own: Any = [rng] * len(P) if one else rng
         P, steps = np.array(P, float), np.broadcast_to(np.asarray(steps, int), len(P))
         poses = [np.full((s // self.every + 1, 7), np.nan) for s in steps]
         done, ok = np.zeros(len(P), int), np.ones(len(P), bool)
@@ -66,7 +70,7 @@ class Kicked:
                 if not run.ok:
                     ok[i] = False
                     continue
-                end, kick, touching[i] = self._until_touch(run, touching[i], rng)
+                end, kick, touching[i] = self._until_touch(run, touching[i], own[i])
                 self._record(poses[i], run, done[i], end)
                 P[i, self.start] = np.concatenate([
                     run.position[end, 0], quat_log(run.orientation[end, 0]),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
 import numpy as np
@@ -160,6 +160,16 @@ class PlanConfig:
     # `Any` where None is meant that who asks for it never meets
     task: Task | Any = None
     robust: Robust | Any = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The map without the engine's scene, which `scene` builds again."""
+        kept = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {**kept, "map": (self.map.parameters, self.map.groups)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        parameters, groups = state["map"]
+        controls = ParameterMap(parameters, state["scene"].engine, groups)
+        self.__dict__.update(state, map=controls)
 
     @property
     def objectives(self) -> tuple[Objective, ...]:

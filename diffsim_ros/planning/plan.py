@@ -13,6 +13,7 @@ import numpy as np
 from scipy.stats import qmc
 
 from ..errors import NotConverged
+from ..executors import Executor, gather
 from ..inverse.continuation import continuation
 from ..inverse.optimizers import LMOptions, lbfgs, levenberg_marquardt
 from ..inverse.output_term import outputs_of
@@ -45,6 +46,8 @@ Watch = Callable[[Mapping[str, float]], None]
 """Called with controls by name."""
 Watched = Callable[[int, int, Iteration], None]
 """Called with (start, starts, iteration)."""
+Ends = Callable[[Sequence[np.ndarray]], tuple[list[Candidate], list[str]]]
+"""Starts -> ends in their order, and messages of those that failed."""
 
 
 def plan(
@@ -55,6 +58,8 @@ def plan(
     cancel: Any = None,
     first: Mapping[str, float] | None = None,
     options: LMOptions | None = None,
+    executor: Executor | None = None,
+    folder: str | Path | None = None,
 ) -> PlanResult:
     """Find controls that reach the goals of a PLAN.yaml, and how its arm executes them.
 
@@ -63,6 +68,9 @@ def plan(
     cancel    diffsim_ros.engine.CancelToken; when cancelled the best so far is returned
     first     controls to begin the first start from, e.g. those of the last plan
     options   of Gauss-Newton's last stage, in place of those of `search`
+    executor  does several starts side by side (diffsim_ros.executors) [one after the other]; then
+              `progress` is called with the number of those that are done, and no objective
+    folder    keeps the ends of starts; those that it has are not searched again
     Raises InputError for unusable input, NotConverged if no start can be simulated.
     """
     if not isinstance(config, PlanConfig):
@@ -71,7 +79,10 @@ def plan(
     settings: dict[str, Any] = {
         "progress": partial(_report, progress, watch), "cancel": cancel, "options": options
     }  # fmt: skip
-    result = _searched(config, first, **settings)
+    ends = None
+    if executor is not None or folder is not None:
+        ends = partial(_side_by_side, config, options, executor, folder, progress, cancel)
+    result = _searched(config, first, **settings, ends=ends)
     if config.task is not None and result.status == "reached":
 
         def again(tightened: PlanConfig, controls: Mapping[str, float]) -> PlanResult:
@@ -104,13 +115,15 @@ def _report(
 
 def _searched(
     config: PlanConfig, first: Mapping[str, float] | None, *, progress: Watched, cancel: Any,
-    options: LMOptions | None,
+    options: LMOptions | None, ends: Ends | None = None,
 ) -> PlanResult:  # fmt: skip
-    """Every start, and its distinct ends."""
-    begun, found, failed = time.perf_counter(), [], []
+    """Every start, and its distinct ends.  ends: finds them, in place of one after the other."""
+    begun, found, failed = time.perf_counter(), list[Candidate](), list[str]()
     problem = _problem(config)
     starts = _starts(config, first)
-    for k, z in enumerate(starts):
+    if ends is not None:
+        found, failed = ends(starts)
+    for k, z in enumerate(starts if ends is None else ()):
         try:
             found.append(
                 _candidate(config, problem, z, partial(progress, k, len(starts)), cancel, options)
@@ -130,6 +143,37 @@ def _searched(
         status = "cancelled"
     seconds = time.perf_counter() - begun
     return PlanResult(config, distinct, status, len(starts), tuple(failed), seconds)
+
+
+def _side_by_side(
+    config: PlanConfig, options: LMOptions | None, executor: Executor | None,
+    folder: str | Path | None, progress: Report | None, cancel: Any, starts: Sequence[np.ndarray],
+) -> tuple[list[Candidate], list[str]]:  # fmt: skip
+    """Ends of starts in their order, and messages of those that failed, by an executor."""
+
+    def report(done: int, count: int) -> None:
+        if progress is not None and done < count:
+            progress(done, count, 0, float("nan"))
+
+    ends = gather(
+        one_start, starts, (config, options), executor=executor, folder=folder, progress=report,
+        cancel=cancel,
+    )  # fmt: skip
+    done = [end for end in ends if end is not None]
+    found = [
+        Candidate(**end, motion=_motion(config, config.map.scaled(end["controls"])))
+        for end in done if "failed" not in end
+    ]  # fmt: skip
+    return found, [end["failed"] for end in done if "failed" in end]
+
+
+def one_start(shared: tuple[PlanConfig, LMOptions | None], z: np.ndarray, cancel: Any) -> dict:
+    """`Candidate.plain` of the end of a start, or {"failed": message}."""
+    config, options = shared
+    try:
+        return _candidate(config, _problem(config), z, None, cancel, options).plain()
+    except NotConverged as error:
+        return {"failed": str(error)}
 
 
 def _over(
@@ -236,26 +280,32 @@ def _evaluated(
     end: Solution, rollouts: int, begun: float,
 ) -> Candidate:  # fmt: skip
     """The motion at the end of a start, its distances and contacts."""
-    scene = config.scene
-    options = engine_options(scene.description["world"], record_modes=True)
-    P = config.map.engine(end.z, scene.engine.values)[None]
-    run = engine_rollouts(
-        scene.engine, P, np.array([scene.steps]), options, None, "none", 1, None,
-        outputs=outputs_of(config.goals),
-    )  # fmt: skip
-    if not run[0].ok:
-        raise NotConverged(run[0].message)
+    scene, run = config.scene, _motion(config, end.z)
     slots, values = body_slots(scene.engine), config.map.named(end.z)
-    distances, reached = evaluated(config, run[0], slots, values)
-    touches = touched(scene, run[0])
+    distances, reached = evaluated(config, run, slots, values)
+    touches = touched(scene, run)
     shortest = min((steps for _, _, steps in touches), default=None)
     start = dict(zip(config.map.names, config.map.values(first[0]).tolist(), strict=True))
     return Candidate(
         end.parameters, start, end.value, first[1], distances,
         reached, tuple(name for _, name, _ in touches), rollouts + 1, time.perf_counter() - begun,
         end.status, end.message, end.at_bound, tuple(p.value for p in end.history), shortest,
-        run[0],
+        run,
     )  # fmt: skip
+
+
+def _motion(config: PlanConfig, z: np.ndarray) -> Any:
+    """_engine.Rollout of controls, with contact modes and the outputs that goals look at."""
+    scene = config.scene
+    options = engine_options(scene.description["world"], record_modes=True)
+    P = config.map.engine(z, scene.engine.values)[None]
+    run = engine_rollouts(
+        scene.engine, P, np.array([scene.steps]), options, None, "none", 1, None,
+        outputs=outputs_of(config.goals),
+    )  # fmt: skip
+    if not run[0].ok:
+        raise NotConverged(run[0].message)
+    return run[0]
 
 
 def touched(scene: SceneModel, run: Any) -> list[tuple[int, str, int]]:

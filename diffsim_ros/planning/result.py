@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,10 @@ class Candidate:
     history: tuple[float, ...]
     shortest_touch: int | None
     motion: Any
+
+    def plain(self) -> dict[str, Any]:
+        """All but the motion, which the controls give again: data that can be sent and kept."""
+        return {one.name: getattr(self, one.name) for one in fields(self) if one.name != "motion"}
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from diffsim_ros.errors import InputError
 from diffsim_ros.parameter import Parameter
 from diffsim_ros.scene import build
 from diffsim_ros.scene.bodies import BodyInfo
@@ -16,7 +17,7 @@ from diffsim_ros.scene.mesh_report import MeshReport
 from diffsim_ros.scene.parameters import read_parameters
 from diffsim_ros.scene.parts import Parts
 from diffsim_ros.scene.resolve import resolve
-from diffsim_ros.scene.sdfs import SdfInfo, sdf_infos
+from diffsim_ros.scene.sdfs import SdfInfo, files_of, sdf_infos
 from diffsim_ros.scene.targets import targets
 from diffsim_ros.yaml_file import read_mapping
 
@@ -55,6 +56,26 @@ class SceneModel:
     meshes: dict[str, MeshReport] = field(default_factory=dict, repr=False)
     shapes: dict[str, dict] = field(default_factory=dict, repr=False)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what only the engine knows, which is built again from the parts."""
+        built = ("engine", "options", "surfaces", "sdfs")
+        kept = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in built}
+        return {**kept, "values": self.engine.values, "files": _files(self.parts)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        values, files = state.pop("values"), state.pop("files")
+        for path, content in _files(state["parts"]).items():
+            if content != files[path]:
+                rule = "the file that the scene was loaded with, under the same path"
+                raise InputError(state["place"], "sdfs", path, rule)
+        engine, surfaces = build.engine_scene(state["parts"])
+        options = engine.options = build.engine_options(state["parts"].world)
+        for info, value, own in zip(engine.parameters, values, engine.values, strict=True):
+            if value != own:
+                engine.set_value(info.name, value)
+        sdfs = _pictures(state["parts"])
+        self.__dict__.update(state, engine=engine, options=options, surfaces=surfaces, sdfs=sdfs)
+
     def crossings(self, rollout: _engine.Rollout) -> list[str]:
         """What a motion has inside what, in words (scene/crossing.py).
 
@@ -92,6 +113,15 @@ class SceneModel:
         return replace(self, engine=engine, parts=parts, surfaces=surfaces, description=description)
 
 
+def _files(parts: Parts) -> dict[str, str]:
+    """Files that the engine's surfaces are made from -> SHA-256 of their content."""
+    return files_of([*parts.sdfs.values(), *(contact.against for contact in parts.contacts)])
+
+
+def _pictures(parts: Parts) -> list[SdfInfo]:
+    return sdf_infos(parts.sdfs, [one for one in parts.contacts if not one.shaped(parts)])
+
+
 def load_scene(
     source: str | Path | Mapping,
     *,
@@ -122,7 +152,7 @@ def load_scene(
         steps=parts.steps,
         parts=parts,
         bodies={name: parts.bodies[name].info() for name in engine.body_names},
-        sdfs=sdf_infos(parts.sdfs, [one for one in parts.contacts if not one.shaped(parts)]),
+        sdfs=_pictures(parts),
         parameters=read_parameters(parts.parameters, targets(parts, engine), place),
         description=parts.description(),
         path=None if isinstance(source, Mapping) else Path(place),

@@ -6,6 +6,8 @@ import pytest
 pytest.importorskip("diffsim_ros._engine", reason="the engine is not built")
 
 from diffsim_ros.learning import Batch
+from validation import learning_pendulum
+from validation.common import Executors
 from validation.learning_pendulum import (
     OPTIONS,
     SPEED,
@@ -46,11 +48,14 @@ def test_a_drive_has_no_torque_left_at_its_no_load_rate():
     assert max(rates) < SPEED * (1 + 1 / STRENGTH)
 
 
-def test_finished_trainings_are_not_done_again(tmp_path):
-    keep = tmp_path / "runs.jsonl"
-    keep.write_text('[["gradients", 1, 0, 5.0], {"best": 0.25}]\n')
+def test_finished_trainings_are_not_done_again(tmp_path, monkeypatch):
+    calls = []
+    monkeypatch.setattr(learning_pendulum, "done", lambda task: calls.append(task) or {"best": 0.5})
+    monkeypatch.setattr(Executors, "resume", tmp_path)
     task = ("gradients", 1, 0, 5.0)
-    assert all_done([task], 2, keep) == {task: {"best": 0.25}}
+    for _ in range(2):
+        assert all_done([task], 2) == {task: {"best": 0.5}}
+    assert calls == [task]
 
 
 def test_the_return_is_the_height_over_the_last_second():

@@ -28,12 +28,19 @@ from diffsim_ros.scene.sdfs.mesh import MeshSdf
 from diffsim_ros.scene.sdfs.offset import OffsetSdf
 from diffsim_ros.scene.sdfs.plane import PlaneSdf
 from diffsim_ros.scene.sdfs.sphere import SphereSdf
-from diffsim_ros.scene.sdfs.surface import Named, Sdf, SdfInfo, sizes_of, surface_of
+from diffsim_ros.scene.sdfs.surface import (
+    Named,
+    Sdf,
+    SdfInfo,
+    files_of,
+    sizes_of,
+    surface_of,
+)
 from diffsim_ros.scene.sdfs.torus import TorusSdf
 from diffsim_ros.scene.sdfs.transform import TransformSdf
 from diffsim_ros.scene.sdfs.vdb import VdbSdf
 
-__all__ = ["KINDS", "Named", "Sdf", "SdfInfo", "sizes_of", "surface_of"]
+__all__ = ["KINDS", "Named", "Sdf", "SdfInfo", "files_of", "sizes_of", "surface_of"]
 KINDS: dict[str, type[Sdf]] = {
     kind.WORD: kind
     for kind in (

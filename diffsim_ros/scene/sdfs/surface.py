@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -120,3 +122,18 @@ def sizes_of(value: Sdf | str, key: str, named: Named, part: str = "") -> list[t
 def surface_of(value: Sdf | str, named: Named) -> Sdf:
     """The surface that a name stands for."""
     return surface_of(named[value], named) if isinstance(value, str) else value
+
+
+def files_of(surfaces: Iterable[Sdf | str]) -> dict[str, str]:
+    """Files that surfaces are read from -> SHA-256 of what they contain, "" for none."""
+    found: dict[str, str] = {}
+    for one in surfaces:
+        if isinstance(one, str):
+            continue
+        file = getattr(one, "file", None)
+        if file is not None:
+            path = Path(file)
+            content = path.read_bytes() if path.is_file() else None
+            found[str(file)] = "" if content is None else hashlib.sha256(content).hexdigest()
+        found |= files_of(one.members())
+    return found
