@@ -216,7 +216,7 @@ def _starts(config: PlanConfig, first: Mapping[str, float] | None) -> list[np.nd
 
 def _candidate(
     config: PlanConfig, problem: SimulationProblem | Widened, z: np.ndarray,
-    on_progress: Callable[[Iteration], None], cancel: Any, given: LMOptions | None = None,
+    on_progress: Callable[[Iteration], None] | None, cancel: Any, given: LMOptions | None = None,
 ) -> Candidate:  # fmt: skip
     """One start: stages of compliant contact, then the plan's own."""
     search, begun = config.search, time.perf_counter()
