@@ -54,8 +54,7 @@ class Kicked:
                are the last one again
         rng    one for all, in turn; or one of each, whose kicks do not depend on the others'
         """
-        one = isinstance(rng, np.random.Generator)
-        own: Any = [rng] * len(P) if one else rng
+        own: Any = rng if isinstance(rng, Sequence) else [rng] * len(P)
         P, steps = np.array(P, float), np.broadcast_to(np.asarray(steps, int), len(P))
         poses = [np.full((s // self.every + 1, 7), np.nan) for s in steps]
         done, ok = np.zeros(len(P), int), np.ones(len(P), bool)

@@ -157,10 +157,10 @@ class EstimationResult:
         }
         profiles = {p.name: p.document() for p in self.profiles}
         return {
-            "command": "estimate",
             "name": self.name,
             "kind": self.kind,
             **({} if self.verdict is None else {"verdict": self.verdict.document()}),
+            "command": "estimate",
             "status": self.status,
             "message": self.message,
             "parameters": parameters,

@@ -77,7 +77,8 @@ def check_run(words, whole):
     elif verb == "validate":
         from validation.__main__ import ITEMS
 
-        assert set(named) <= set(ITEMS)
+        items = itertools.takewhile(lambda word: not word.startswith("--"), named)
+        assert set(items) <= set(ITEMS)
     elif verb == "bench":
         assert all((ROOT / "bench" / f"{name}.py").exists() for name in named)
     elif verb in ("demo", "experiment"):
