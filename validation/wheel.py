@@ -23,15 +23,11 @@ MOST_SECONDS, MOST_MB, MOST_IMPORT = 120.0, 400.0, 0.5
 LISTED = 12
 """Largest parts of site-packages that are recorded."""
 GRADIENT = """
-from diffsim_ros import _engine
-from diffsim_ros.scene import load_scene
+import diffsim_ros as ds
 
-scene = load_scene("config/scenes/bouncing_cube.yaml")
-active = [scene.engine.index("cube.velocity.x"), scene.engine.index("cube.mass")]
-run = _engine.rollout(
-    scene.engine, scene.engine.values, scene.steps, scene.options, active=active, mode="sensitivity"
-)
-assert run.ok and abs(run.dx[-1]).max() > 0.1
+scene = ds.load_scene("config/scenes/bouncing_cube.yaml")
+run = scene.rollout(wrt=["cube.velocity.x", "cube.mass"], sensitivities=True)
+assert abs(run.sensitivity("cube.position")[-1]).max() > 0.1
 """
 
 
