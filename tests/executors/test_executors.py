@@ -136,3 +136,13 @@ def test_a_surface_from_another_file_is_refused(tmp_path):
     mesh.write_text(text + "# another\n")
     with pytest.raises(InputError, match=r"sdfs: got .*ground.obj"):
         pickle.loads(kept)
+
+
+@pytest.mark.parametrize("given", [[(0, 1), (0, 1)], [(0, 1)], [(0, 1), (7, 1)]])
+def test_results_that_are_doubled_missing_or_of_no_task_are_an_error(given):
+    class Faulty(InProcess):
+        def run(self, function, tasks, shared=None, *, cancel=None):
+            yield from given
+
+    with pytest.raises(RuntimeError, match=r"task 0|without a result|task 7"):
+        gather(work.double, [1, 2], 3, executor=Faulty())

@@ -17,8 +17,9 @@ from diffsim_ros.commands.plan import summary
 from diffsim_ros.errors import InputError
 from diffsim_ros.inverse.gradient_check import check_problem
 from diffsim_ros.inverse.optimizers import levenberg_marquardt
+from diffsim_ros.inverse.solution import Iteration
 from diffsim_ros.planning import load_plan, plan, plan_kind, results, schema
-from diffsim_ros.planning.plan import _problem
+from diffsim_ros.planning.plan import _problem, _report
 from diffsim_ros.scene import load_scene
 
 ROOT = Path(__file__).parents[2]
@@ -61,6 +62,16 @@ def test_a_throw_in_the_air_is_the_parabola():
     assert result.best.controls["vx"] == pytest.approx(0.8 / t, rel=1e-9)
     assert result.best.controls["vz"] == pytest.approx(0.2 / t + 0.5 * 9.81 * t, rel=1e-3)
     assert result.best.rollouts < 12
+
+
+def test_whoever_watches_a_search_sees_accepted_controls_alone():
+    seen, entries = [], []
+    result = plan(PLAN, watch=seen.append, progress=lambda *entry: entries.append(entry))
+    assert 1 < len(seen) <= len(entries)
+    assert seen[-1] == pytest.approx(result.best.controls, rel=1e-6)
+    refused = Iteration(3, 10, 2.0, 0.1, 0.1, 1.0, False, {"vx": 9.0})
+    _report(None, seen.append, 0, 1, refused)
+    assert seen[-1] != refused.parameters
 
 
 def test_a_bounce_is_found_and_its_scene_replays_it(tmp_path):

@@ -30,6 +30,11 @@ def test_steps_go_where_a_rollout_goes(world):
     assert again.observe(OBSERVED) == pytest.approx(states[7].observe(OBSERVED), abs=1e-10)
 
 
+def test_a_stream_ends_with_the_motion():
+    times = [state.time for state in pendulum().build().stream(duration=0.05, every=4)]
+    assert times == pytest.approx([0.0, 0.02, 0.04, 0.05])
+
+
 def test_controls_hold_for_one_call():
     scene = pendulum().build()
     start = scene.start(joints={"hinge": (0.3, 0.0)})
