@@ -11,29 +11,14 @@ torch = pytest.importorskip("torch", reason="PyTorch is optional: pip install 'd
 from diffsim_ros import torch_layer  # noqa: E402
 from diffsim_ros.errors import InputError, NotConverged  # noqa: E402
 from diffsim_ros.simulation import load_scene  # noqa: E402
+from tests.simulation.scenes import BALL_AND_CUBE  # noqa: E402
 
-SCENE = {
-    "world": {"step": 0.004, "duration": 0.2, "record_every": 5, "tolerance": 1e-11},
-    "bodies": {
-        "ball": {"type": "solid", "shape": {"ball": {"radius": 0.1, "layers": 1}}, "density": 150,
-                 "young": 2e4, "poisson": 0.4, "viscosity": 5, "velocity": [1, 0.3, -2],
-                 "pose": {"position": [0, 0, 0.15]}, "angular_velocity": [2, 5, 1]},
-        "cube": {"shape": {"box": {"size": [0.1, 0.1, 0.1]}}, "mass": 0.3,
-                 "pose": {"position": [1, 0, 0.1], "rotation": [0.4, 0.3, 0.2]},
-                 "velocity": [0, 1, -1], "angular_velocity": [3, -4, 2]},
-    },
-    "contact": [
-        {"name": "soft", "points": "ball", "against": {"plane": {}}, "k_n": 2e4, "c_f": 0.4},
-        {"name": "hard", "points": "cube", "against": {"plane": {}}, "k_n": 2e3, "c_n": 0.3,
-         "c_f": 0.2},
-    ],
-}  # fmt: skip
 ALL = ("position", "velocity", "orientation", "angular_velocity")
 
 
 @pytest.fixture(scope="module")
 def model():
-    return load_scene(SCENE)
+    return load_scene(BALL_AND_CUBE)
 
 
 def call(model, p, **options):

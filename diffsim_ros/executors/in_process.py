@@ -11,8 +11,8 @@ from ..errors import InputError
 from .executor import Chunk, ChunkedExecutor, ChunkResult, Function, Session, work
 
 
-class InProcess(ChunkedExecutor):
-    """Threads that share the function and the shared data as they are.
+class LocalExecutor(ChunkedExecutor):
+    """Workers of this machine.
 
     workers  0: as many as there are cores
     """
@@ -24,6 +24,10 @@ class InProcess(ChunkedExecutor):
     def workers(self) -> int:
         """Tasks that run at the same time."""
         return self._workers
+
+
+class InProcess(LocalExecutor):
+    """Threads that share the function and the shared data as they are."""
 
     def _session(self, function: Function, shared: Any) -> Session:
         return _Threads(function, shared, self._workers)

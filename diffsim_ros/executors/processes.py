@@ -10,7 +10,6 @@ from typing import Any
 
 from .executor import (
     Chunk,
-    ChunkedExecutor,
     ChunkResult,
     Function,
     Session,
@@ -18,7 +17,7 @@ from .executor import (
     portable,
     work,
 )
-from .in_process import checked_workers
+from .in_process import LocalExecutor
 
 RETRIES = 3
 """Times that the work of lost processes is done again."""
@@ -27,19 +26,8 @@ _given: tuple[Function, Any] | None = None
 """Function and shared data of this worker process."""
 
 
-class Processes(ChunkedExecutor):
-    """Processes that share nothing; the function must be one that can be imported.
-
-    workers  0: as many as there are cores
-    """
-
-    def __init__(self, workers: int = 0) -> None:
-        self._workers = checked_workers(workers)
-
-    @property
-    def workers(self) -> int:
-        """Tasks that run at the same time."""
-        return self._workers
+class Processes(LocalExecutor):
+    """Processes that share nothing; the function must be one that can be imported."""
 
     def _session(self, function: Function, shared: Any) -> Session:
         return _Pool(pickle.dumps((function, shared)), self._workers)
