@@ -30,21 +30,20 @@ from diffsim_ros.planning.locomotion.tracking import ComposedMotion, MotionLibra
 
 from .common import judged
 from .locomotion_feedback import (
-    AFTER,
     AXES,
-    BEFORE,
     FRICTION,
     STAND,
     WORLDS,
     Subject,
-    both,
+    ended,
     figures_text,
     followed,
     missed_of,
     pushed,
+    unforeseen,
 )
 from .locomotion_mujoco import FOOT, ROBOTS
-from .tracking_mujoco import World, simulated
+from .tracking_mujoco import World
 
 TIMES = {"driving": (1.0, 1.45), "stepping": (1.5, 1.7)}
 """When pushes begin [s]: stepping, a quarter of the period apart."""
@@ -117,16 +116,6 @@ def composed(own: Subject, parts: list[str]) -> ComposedMotion:
     return own.library.compose([STAND, *parts, STAND])
 
 
-def ended(own: Subject, motion: ComposedMotion, world: World, *, feedback: bool) -> float | None:
-    """Where the base is AFTER the push of a world, beside the motion [m]; None: it fell."""
-    policy = both(own, motion)["feedback" if feedback else "open_loop"]
-    begin, until = world.push_time - BEFORE, world.push_time + AFTER
-    seen = simulated(own.robot, motion, policy, world, begin=begin, until=until)
-    if seen.fell:
-        return None
-    return float(np.linalg.norm(seen.q[-1, :3] - motion.at(seen.times[-1:]).q[0, :3]))
-
-
 def pushes(
     own: Subject, motion: ComposedMotion, world: World, axis: str, times: tuple[float, ...],
     sizes: tuple[float, ...] = PUSHES,
@@ -149,31 +138,6 @@ def pushes(
             "beside_median": float(np.median([end for end in flat if end is not None])),
         }
     return found
-
-
-def unforeseen(
-    own: Subject, motion: ComposedMotion, span: tuple[float, float], count: int, seed: int
-) -> dict[str, Any]:
-    """Pushes of 0.3 to 1.8 m/s in any direction within `span` [s], frictions of 0.5 to 0.9,
-    payloads of 0 to 15 %."""
-    rng = np.random.default_rng(seed)
-    ends: dict[str, list[float | None]] = {"feedback": [], "open_loop": []}
-    for _ in range(count):
-        angle, size = rng.uniform(0, 2 * math.pi), own.robot.mass * rng.uniform(0.3, 1.8)
-        world = World(
-            rng.uniform(0.5, 0.9), rng.uniform(0.0, 0.15),
-            (size * math.cos(angle), size * math.sin(angle), 0.0), rng.uniform(*span),
-        )  # fmt: skip
-        for how, found in ends.items():
-            found.append(ended(own, motion, world, feedback=how == "feedback"))
-    together = [k for k in range(count) if all(found[k] is not None for found in ends.values())]
-    return {
-        "count": count,
-        **{how: {
-            "survived": sum(end is not None for end in found) / count,
-            "beside_median": float(np.median([found[k] for k in together])),
-        } for how, found in ends.items()},
-    }  # fmt: skip
 
 
 def study(fraction: float = 1.0) -> dict:

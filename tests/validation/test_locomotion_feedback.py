@@ -21,11 +21,20 @@ def quadruped():
 def test_feedback_survives_a_push_that_fells_open_loop():
     """Of 1.65 m/s to the side; a push of 3 m/s fells the robot with feedback, too."""
     own = quadruped()
+    motion = own.motion("trot")
     world = study.pushed(study.WORLDS["nominal"], "sideways", 1.65, own.robot.mass, 1.6)
-    assert study.survives(own, world, feedback=True)
-    assert not study.survives(own, world, feedback=False)
+    assert study.ended(own, motion, world, feedback=True) is not None
+    assert study.ended(own, motion, world, feedback=False) is None
     world = study.pushed(study.WORLDS["nominal"], "sideways", 3.0, own.robot.mass, 1.6)
-    assert not study.survives(own, world, feedback=True)
+    assert study.ended(own, motion, world, feedback=True) is None
+
+
+@pytest.mark.parametrize(
+    ("feedback", "open_loop", "fewer"), [(0, 5, False), (0, 6, True), (4, 3, False), (9, 12, False)]
+)
+def test_one_push_more_or_less_is_chance(feedback, open_loop, fewer):
+    drawn = {"feedback": {"alone": feedback}, "open_loop": {"alone": open_loop}}
+    assert study.fewer_survive(drawn) == fewer
 
 
 def test_a_loaded_robot_on_slippery_ground_stays_near_its_motion():

@@ -61,3 +61,16 @@ def test_wheels_of_a_robot_that_drives_turn_as_fast_as_it_does():
 def test_bisection_finds_the_greatest_speed():
     assert study.greatest_speed(lambda v: v < 0.7, 0.1, 3.0, 12) == pytest.approx(0.7, abs=1e-3)
     assert study.greatest_speed(lambda v: False, 0.1, 3.0, 12) == 0.0
+
+
+def test_orders_of_the_thesis_tables():
+    """More motors need less, within two per cent; each robot is faster than the one before."""
+    joints = {f"{n} motors": {"0.01": dict.fromkeys(study.MEASURES, 1 / n)} for n in range(2, 6)}
+    speeds = {name: {"goes": v, "followed": v} for name, v in study.MEASURED.items()}
+    assert study._disordered(joints, speeds) == []
+    joints["5 motors"]["0.01"]["joint_speed"] = 1.03 / 4
+    speeds["swizzlebot"]["goes"] = 1.0
+    missed = study._disordered(joints, speeds)
+    assert [one.split(":")[0] for one in missed] == ["swizzles", "fastest"]
+    assert "joint_speed of 5 motors" in missed[0]
+    assert "swizzlebot 1.00 m/s, skatebot 0.97" in missed[1]

@@ -36,7 +36,7 @@ def test_a_driving_robot_that_is_pushed_comes_back_to_its_motion():
     world = locomotion_feedback.pushed(
         locomotion_feedback.WORLDS["nominal"], "forward", 0.5, own.robot.mass, 0.8
     )
-    assert locomotion_wheels.ended(own, motion, world, feedback=True) < 0.02
+    assert locomotion_feedback.ended(own, motion, world, feedback=True) < 0.02
 
 
 @pytest.mark.filterwarnings("ignore:.*no body has the principal moments")

@@ -215,8 +215,9 @@ def test_masses_are_those_of_box_links_motors_and_discs():
 
 @pytest.mark.parametrize(
     ("name", "steers"),
-    [("swizzlebot", True), ("swizzlebot_2", True), ("swizzlebot_3", False), ("swizzlebot_4", True),
-     ("swizzlebot_5", True), ("brainbot", True), ("skatebot", True), ("dinobot", True)],
+    [("swizzlebot", True), ("swizzlebot_2", False), ("swizzlebot_2_steered", True),
+     ("swizzlebot_3", False), ("swizzlebot_4", True), ("swizzlebot_5", True), ("brainbot", True),
+     ("skatebot", True), ("dinobot", True)],
 )  # fmt: skip
 def test_legs_on_passive_wheels_can_steer_them_while_they_move_sideways(name, steers):
     """What a swizzle needs; axes forward, sideways, sideways do not steer [G 3.6.2]."""
