@@ -1,19 +1,115 @@
 """The compiled engine, for scenes built element by element (docs/explanation/engine.md).
 
 Most programs need `diffsim_ros.load_scene` and what it returns alone; `Scene.engine` is one of
-these.  Its classes and functions have their types, shapes and units in their docstrings.
+these.  Its classes and functions have shapes and units in their docstrings.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from diffsim_ros._engine import (
+    ArticulatedModel,
+    Boolean,
+    Box,
+    CancelToken,
+    Capsule,
+    Chain,
+    Complement,
+    Cone,
+    ContactProblem,
+    Cylinder,
+    Difference,
+    HalfSpaces,
+    Intersection,
+    InvalidInput,
+    LeggedModel,
+    LevelSet,
+    LinearSolver,
+    MotionLimits,
+    MotionProblem,
+    MotionSolverOptions,
+    MotionTask,
+    Offset,
+    Options,
+    Output,
+    ParameterInfo,
+    Plane,
+    PoseTask,
+    Rollout,
+    Scene,
+    Sdf,
+    Segment,
+    Snapshot,
+    Sphere,
+    Torus,
+    Transformed,
+    TreeJoint,
+    TreeLink,
+    TriangleMesh,
+    Union,
+    exp_rotation,
+    has_openvdb,
+    left_jacobian,
+    left_jacobian_derivative,
+    left_jacobian_inverse,
+    linear_solve,
+    log_rotation,
+    nearest_on_surface,
+    rollout,
+    rollout_batch,
+    spatial,
+    vdb_format,
+)
 
-from diffsim_ros import _engine
-
-
-def __getattr__(name: str) -> Any:
-    return getattr(_engine, name)
-
-
-def __dir__() -> list[str]:
-    return dir(_engine)
+__all__ = [
+    "ArticulatedModel",
+    "Boolean",
+    "Box",
+    "CancelToken",
+    "Capsule",
+    "Chain",
+    "Complement",
+    "Cone",
+    "ContactProblem",
+    "Cylinder",
+    "Difference",
+    "HalfSpaces",
+    "Intersection",
+    "InvalidInput",
+    "LeggedModel",
+    "LevelSet",
+    "LinearSolver",
+    "MotionLimits",
+    "MotionProblem",
+    "MotionSolverOptions",
+    "MotionTask",
+    "Offset",
+    "Options",
+    "Output",
+    "ParameterInfo",
+    "Plane",
+    "PoseTask",
+    "Rollout",
+    "Scene",
+    "Sdf",
+    "Segment",
+    "Snapshot",
+    "Sphere",
+    "Torus",
+    "Transformed",
+    "TreeJoint",
+    "TreeLink",
+    "TriangleMesh",
+    "Union",
+    "exp_rotation",
+    "has_openvdb",
+    "left_jacobian",
+    "left_jacobian_derivative",
+    "left_jacobian_inverse",
+    "linear_solve",
+    "log_rotation",
+    "nearest_on_surface",
+    "rollout",
+    "rollout_batch",
+    "spatial",
+    "vdb_format",
+]

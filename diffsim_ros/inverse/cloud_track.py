@@ -293,7 +293,7 @@ class CloudTrack(AtTimes):
 
         x = self.surface(rollout, slot, values)
         triangle, weights, feature = _engine.nearest_on_surface(
-            x, self.skin.triangles, self.points, self.frame, self.eye
+            x, self.skin.triangles, self.points, self.frame.tolist(), self.eye
         )
         corners = np.asarray(self.skin.triangles)[triangle]
         at = x[self.frame[:, None], corners]

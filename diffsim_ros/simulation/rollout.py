@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from diffsim_ros import _engine
 from diffsim_ros.errors import InputError, nearest
 from diffsim_ros.scene.damped_friction import damped_friction
 from diffsim_ros.scene.vertices import centre_of, vertex_positions
@@ -55,8 +56,9 @@ class Rollout:
     """
 
     def __init__(
-        self, scene: NamedScene, run: Any, values: Values, wrt: Sequence[int], mode: str
-    ) -> None:
+        self, scene: NamedScene, run: _engine.Rollout, values: Values, wrt: Sequence[int],
+        mode: str,
+    ) -> None:  # fmt: skip
         """run: the engine's;  values: what it ran with;  wrt: places of what gradients are by;
         mode: none, checkpoint (adjoint) or sensitivity (direct)."""
         self.scene, self.engine, self.values = scene, run, values

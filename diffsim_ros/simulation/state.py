@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,7 +28,7 @@ class State:
 
     scene: NamedScene
     values: Values
-    snapshot: Any
+    snapshot: _engine.Snapshot
 
     @property
     def time(self) -> float:
@@ -108,7 +107,7 @@ class Stepping:
     def run(
         self, state: State, controls: Mapping[str, float] | None, steps: int, wrt: Sequence[int],
         observe: Sequence[str], mode: str,
-    ) -> tuple[State, Any]:  # fmt: skip
+    ) -> tuple[State, _engine.Segment]:  # fmt: skip
         """The state after `steps` steps, and the engine's segment."""
         if state.scene.engine is not self.scene.engine:
             raise InputError("step", "state", state, "a state of this scene")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -35,8 +33,9 @@ class NodeTangents:
         return np.zeros((frames, self.ndof)), np.zeros((frames, self.ndof))
 
     def add(
-        self, name: str, gradient: Array, run: Any, gx: Array, gv: Array, rows: slice = slice(None)
-    ) -> None:
+        self, name: str, gradient: Array, run: _engine.Rollout, gx: Array, gv: Array,
+        rows: slice = slice(None),
+    ) -> None:  # fmt: skip
         """Add dO/d(observed) to dO/d(c, psi) or dO/d(v, omega), tangents of engine.md (2).
 
         name, gradient  of OBSERVABLE, of the nodes `rows`: (F, n, 3), orientation (F, n, 4)

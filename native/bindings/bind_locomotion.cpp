@@ -367,7 +367,7 @@ void bind_energy(ProblemClass& problem) {
 }
 
 void bind_solvers(ProblemClass& problem) {
-  const auto options = py::arg("options") = MotionSolverOptions();
+  const auto options = py::arg_v("options", MotionSolverOptions(), "MotionSolverOptions()");
   const auto progress = py::arg("progress") = py::none();
   problem
       .def("report",

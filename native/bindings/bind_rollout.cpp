@@ -239,6 +239,24 @@ py::dict timing(const PyRollout& r) {
   return parts;
 }
 
+void bind_functions(py::module_& m) {
+  m.def("rollout", &run, py::arg("scene"), py::arg("p"), py::arg("steps"),
+        py::arg("options") = py::none(), py::arg("active") = py::none(), py::arg("mode") = "none",
+        py::arg("cancel") = py::none(), py::arg("threads") = 1, py::arg("directions") = py::none(),
+        py::arg("outputs") = std::vector<std::string>(),
+        "options: absent, those of the scene. threads: 2 computes derivatives beside the motion, "
+        "for the same bits. directions (active, "
+        "n): dx and dv are by these n directions of the active parameters. outputs: names of "
+        "Scene.outputs to report at every frame.");
+  m.def("rollout_batch", &run_batch, py::arg("scene"), py::arg("P"), py::arg("steps"),
+        py::arg("options") = py::none(), py::arg("active") = py::none(), py::arg("mode") = "none",
+        py::arg("threads") = 0, py::arg("cancel") = py::none(), py::arg("directions") = py::none(),
+        py::arg("outputs") = std::vector<std::string>(),
+        "options: absent, those of the scene. directions: a matrix (active, n) per row of P.");
+}
+
+}  // namespace
+
 void bind_options(py::module_& m) {
   py::class_<CancelToken>(m, "CancelToken", "Stops rollouts from another thread.")
       .def(py::init<>())
@@ -295,26 +313,7 @@ void bind_options(py::module_& m) {
                      "again from there: less memory for more time [Qa App. B].");
 }
 
-void bind_functions(py::module_& m) {
-  m.def("rollout", &run, py::arg("scene"), py::arg("p"), py::arg("steps"),
-        py::arg("options") = py::none(), py::arg("active") = py::none(), py::arg("mode") = "none",
-        py::arg("cancel") = py::none(), py::arg("threads") = 1, py::arg("directions") = py::none(),
-        py::arg("outputs") = std::vector<std::string>(),
-        "options: absent, those of the scene. threads: 2 computes derivatives beside the motion, "
-        "for the same bits. directions (active, "
-        "n): dx and dv are by these n directions of the active parameters. outputs: names of "
-        "Scene.outputs to report at every frame.");
-  m.def("rollout_batch", &run_batch, py::arg("scene"), py::arg("P"), py::arg("steps"),
-        py::arg("options") = py::none(), py::arg("active") = py::none(), py::arg("mode") = "none",
-        py::arg("threads") = 0, py::arg("cancel") = py::none(), py::arg("directions") = py::none(),
-        py::arg("outputs") = std::vector<std::string>(),
-        "options: absent, those of the scene. directions: a matrix (active, n) per row of P.");
-}
-
-}  // namespace
-
 void bind_rollout(py::module_& m) {
-  bind_options(m);
   py::class_<PyRollout>(m, "Rollout", "A motion: frames, statuses and derivatives.")
       .def_property_readonly("status",
                              [](const PyRollout& r) { return to_string(r.rollout->status); })

@@ -425,16 +425,16 @@ void bind_spatial(py::module_& engine) {
       "Spatial algebra: motions (omega, v), forces (n, f), transforms (E, r), inertias; each with "
       "its adjoint. docs/explanation/spatial_algebra.md.");
   bind_inertias(m);
-  bind_transform<Plx>(
+  auto plx = bind_transform<Plx>(
       m, "Plx",
       "^B X_A = plx(E, r), left-associative [S]: E takes coordinates in A to those in B, r is B's "
-      "origin in A [m]. ^C X_B * ^B X_A = ^C X_A.")
-      .def("to_plxb", [](const Plx& X) { return to_plxb(X); }, "plxb(E^T, r), the same change.");
-  bind_transform<Plxb>(m, "Plxb",
-                       "plxb(E, r), right-associative [S]: the pose of B in A, x_A = E x_B + r. "
-                       "Pose of B in A times "
-                       "pose of C in B is the pose of C in A.")
-      .def("to_plx", [](const Plxb& Y) { return to_plx(Y); }, "plx(E^T, r), the same change.");
+      "origin in A [m]. ^C X_B * ^B X_A = ^C X_A.");
+  auto plxb = bind_transform<Plxb>(m, "Plxb",
+                                   "plxb(E, r), right-associative [S]: the pose of B in A, x_A = E "
+                                   "x_B + r. Pose of B in A times "
+                                   "pose of C in B is the pose of C in A.");
+  plx.def("to_plxb", [](const Plx& X) { return to_plxb(X); }, "plxb(E^T, r), the same change.");
+  plxb.def("to_plx", [](const Plxb& Y) { return to_plx(Y); }, "plx(E^T, r), the same change.");
   bind_products(m);
   bind_dyads(m);
   bind_matrix_adjoints(m);

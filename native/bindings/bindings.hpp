@@ -37,6 +37,8 @@ void bind_segment(pybind11::module_& m, pybind11::class_<Scene>& scene);
 void bind_sdf(pybind11::module_& m);
 void bind_level_set(pybind11::module_& m);
 void bind_surface(pybind11::module_& m);
+/// Before whatever takes options, so that signatures name them.
+void bind_options(pybind11::module_& m);
 void bind_scene(pybind11::module_& m);
 void bind_rollout(pybind11::module_& m);
 void bind_linear_solver(pybind11::module_& m);

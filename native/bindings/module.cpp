@@ -18,6 +18,7 @@ PYBIND11_MODULE(_engine, m) {
   diffsim::bind_sdf(m);
   diffsim::bind_level_set(m);
   diffsim::bind_surface(m);
+  diffsim::bind_options(m);
   diffsim::bind_scene(m);
   diffsim::bind_rollout(m);
   diffsim::bind_linear_solver(m);

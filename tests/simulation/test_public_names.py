@@ -4,6 +4,7 @@ import doctest
 import importlib
 import inspect
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -49,6 +50,20 @@ def test_the_page_of_the_api_is_that_of_the_docstrings():
     assert set(ds.__all__) == {name for names in api_reference.GROUPS.values() for name in names}
     page = (ROOT / "docs/reference/api.md").read_text()
     assert page == api_reference.page(), "python tools/api_reference.py > docs/reference/api.md"
+
+
+def test_the_types_of_the_engine_are_those_of_its_docstrings():
+    pytest.importorskip("diffsim_ros._engine", reason="the engine is not built")
+    pytest.importorskip("pybind11_stubgen")
+    made = runpy.run_path(str(ROOT / "tools" / "engine_stubs.py"))["made"]()
+    for name, text in made.items():
+        assert (ROOT / "diffsim_ros" / name).read_text() == text, "python tools/engine_stubs.py"
+
+
+def test_the_public_engine_has_every_name_of_the_compiled_one():
+    compiled = pytest.importorskip("diffsim_ros._engine", reason="the engine is not built")
+    public = {name for name in dir(compiled) if not name.startswith("_")}
+    assert set(importlib.import_module("diffsim_ros.engine").__all__) == public
 
 
 def test_examples_and_pages_use_public_names_alone():

@@ -3,6 +3,7 @@
 import numpy as np
 
 import diffsim_ros as ds
+from diffsim_ros import engine
 
 
 def main() -> tuple[float, float]:
@@ -16,9 +17,13 @@ def main() -> tuple[float, float]:
     end[-1, 0] = 1.0
     gradient: ds.Values = rollout.gradient({"cube.position": end})
     state: ds.State = scene.step(scene.start(), {"push.force[0].x": 2.0}, steps=10)
+    snapshot: engine.Snapshot = state.snapshot
+    gap, normal, _, _ = engine.Sphere(0.05).evaluate(np.zeros((1, 3)))
     linear: ds.Linearization = scene.linearize(state, wrt="push.force*", observe="cube.position")
     batch: ds.RolloutBatch = scene.rollout_batch({"cube.mass": np.linspace(0.3, 0.6, 4)})
     last: float = float(batch.stacked("cube.position")[-1, -1, 2])
+    assert snapshot.t > 0 and gap[0] == -0.05 and normal.shape == (1, 3)
+    assert scene.engine.masses(scene.values.array)[0] == 0.4
     assert linear.C.shape == (3, 12) and batch.ok.all()
     return gradient["cube.velocity.x"], last
 
