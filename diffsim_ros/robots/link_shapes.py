@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -34,32 +35,59 @@ class LinkSurface:
     colour: tuple[float, ...] = GREY
 
 
-def link_shapes(
+@dataclass(frozen=True, eq=False)
+class LinkPart:
+    """A shape of a link as its file has it.
+
+    pose    (4, 4) in the frame of the body that joint `carrier` moves (-1: the base)
+    kind    box, sphere, cylinder, capsule or mesh
+    values  size (3,); radius, length, both along z; file and scale (3,) [m]
+    """
+
+    link: str
+    carrier: int
+    pose: np.ndarray
+    kind: str
+    values: Mapping[str, Any]
+    colour: tuple[float, ...] = GREY
+
+
+def link_parts(
     robot: Robot, packages: Mapping[str, str | Path] | None = None
-) -> tuple[LinkSurface, ...]:
-    """Shapes of all links of a robot; those whose mesh cannot be read are left out.
+) -> Iterator[LinkPart]:
+    """Visuals of all links of a robot, of those without any their collisions.
 
     packages  folder of each package:// name, as for `load_robot`
     """
-    path, found = Path(robot.place), []
+    path = Path(robot.place)
     root = ElementTree.parse(path).getroot()
     named = {m.get("name"): m.find("color") for m in root.findall("material")}
     for link in root.findall("link"):
         name = link.get("name") or ""
+        frame = robot.frame(name)
         for shape in link.findall("visual") or link.findall("collision"):
-            try:
-                vertices, triangles = _mesh(shape, path, packages or {})
-            except InputError:
-                continue  # a picture without it is better than none
-            frame, pose = robot.frame(name), _pose(shape.find("origin"))
-            pose = frame.pose @ pose
-            vertices = vertices @ pose[:3, :3].T + pose[:3, 3]
+            kind, values = _geometry(shape, path, packages or {})
             material = shape.find("material")
             colour = material.find("color") if material is not None else None
             if colour is None and material is not None:
                 colour = named.get(material.get("name"))
             tint = GREY if colour is None else tuple(_numbers(colour.get("rgba", "1 1 1 1")))
-            found.append(LinkSurface(name, frame.carrier, vertices, triangles, tint))
+            pose = frame.pose @ _pose(shape.find("origin"))
+            yield LinkPart(name, frame.carrier, pose, kind, values, tint)
+
+
+def link_shapes(
+    robot: Robot, packages: Mapping[str, str | Path] | None = None
+) -> tuple[LinkSurface, ...]:
+    """Surfaces of all links of a robot; those whose mesh cannot be read are left out."""
+    found = []
+    for part in link_parts(robot, packages):
+        try:
+            vertices, triangles = _surface(part)
+        except InputError:
+            continue  # a picture without it is better than none
+        vertices = vertices @ part.pose[:3, :3].T + part.pose[:3, 3]
+        found.append(LinkSurface(part.link, part.carrier, vertices, triangles, part.colour))
     return tuple(found)
 
 
@@ -72,23 +100,33 @@ def _pose(origin: ElementTree.Element | None) -> np.ndarray:
     return pose
 
 
-def _mesh(
+def _geometry(
     shape: ElementTree.Element, path: Path, packages: Mapping[str, str | Path]
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[str, dict[str, Any]]:
+    """Kind and values of a LinkPart."""
     (given, *_) = shape.find("geometry")  # type: ignore[misc]
     if given.tag == "box":
-        return box(_numbers(given.get("size", "")))
+        return "box", {"size": _numbers(given.get("size", ""))}
     if given.tag == "mesh":
-        found = mesh_file(path, given.get("filename") or "", packages)
-        vertices, triangles = read_mesh(found, f"mesh {given.get('filename')}")
-        return vertices * _numbers(given.get("scale", "1 1 1")), triangles
-    radius = float(given.get("radius", "0"))
-    if given.tag == "sphere":
-        return turned(radius, 0.0, round_ends=True)
-    if given.tag in ("cylinder", "capsule"):
-        half = float(given.get("length", "0")) / 2
-        return turned(radius, half, round_ends=given.tag == "capsule")
-    raise InputError(path, "geometry", given.tag, "a primitive or a mesh")
+        file = mesh_file(path, given.get("filename") or "", packages)
+        return "mesh", {"file": file, "scale": _numbers(given.get("scale", "1 1 1"))}
+    return given.tag, {key: float(given.get(key, "0")) for key in ("radius", "length")}
+
+
+def _surface(part: LinkPart) -> tuple[np.ndarray, np.ndarray]:
+    """Vertices and triangles in the part's own frame; InputError for a mesh that is not there."""
+    values = part.values
+    if part.kind == "box":
+        return box(values["size"])
+    if part.kind == "mesh":
+        vertices, triangles = read_mesh(values["file"], f"link {part.link}: mesh")
+        return vertices * values["scale"], triangles
+    if part.kind == "sphere":
+        return turned(values["radius"], 0.0, round_ends=True)
+    if part.kind in ("cylinder", "capsule"):
+        ends = part.kind == "capsule"
+        return turned(values["radius"], values["length"] / 2, round_ends=ends)
+    raise InputError(part.link, "geometry", part.kind, "a primitive or a mesh")
 
 
 def box(size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -24,6 +24,9 @@ from .xml_file import xml_content, xml_tree
 Array = np.ndarray
 FREE, BALL, SLIDE, HINGE = 0, 1, 2, 3  # mjtJoint
 PLANE, SPHERE, CAPSULE = 0, 2, 3  # mjtGeom
+PRIMITIVES = {SPHERE: "sphere", CAPSULE: "capsule", 5: "cylinder", 6: "box"}
+SHOWN = 2
+"""Last group of geoms that MuJoCo's viewer shows."""
 KINDS = {BALL: "ball", SLIDE: "slider", HINGE: "hinge"}
 WORLD = "world"
 OLDEST = 4
@@ -272,6 +275,32 @@ class Mjcf:
             pose = self._from_lead[b]
             found.setdefault(b, []).append((float(radius), at @ pose[:3, :3].T + pose[:3, 3]))
         return found
+
+    def drawn(self) -> dict[int, list[tuple[str, dict[str, Any], Array]]]:
+        """Body -> kind, keys as of a scene's shape and pose (4, 4) in its frame of what a viewer
+        shows of it: primitives of the groups 0 to 2, where there are none all of its primitives."""
+        model, found = self.model, {}
+        for most in (SHOWN, model.geom_group.max(initial=0)):
+            for b in set(self.bodies) - set(found):
+                geoms = [g for g in range(model.ngeom)
+                         if model.body_weldid[model.geom_bodyid[g]] == b
+                         and int(model.geom_type[g]) in PRIMITIVES and model.geom_group[g] <= most
+                         and model.geom_rgba[g][3] > 0]  # fmt: skip
+                if geoms:
+                    found[b] = [self._primitive(g) for g in geoms]
+        return found
+
+    def _primitive(self, geom: int) -> tuple[str, dict[str, Any], Array]:
+        model, pose = self.model, np.eye(4)
+        pose[:3, :3] = quat_matrix(model.geom_quat[geom][[1, 2, 3, 0]])
+        pose[:3, 3] = model.geom_pos[geom]
+        kind, size = PRIMITIVES[int(model.geom_type[geom])], 2 * model.geom_size[geom]
+        values: dict[str, Any] = {"radius": float(size[0] / 2)}
+        if kind == "box":
+            values = {"size": size.tolist()}
+        elif kind != "sphere":
+            values["length" if kind == "capsule" else "height"] = float(size[1])
+        return kind, values, self._from_lead[int(model.geom_bodyid[geom])] @ pose
 
     def planes(self) -> dict[str, tuple[Array, float]]:
         """Name -> normal and offset of the planes of the world that touch."""

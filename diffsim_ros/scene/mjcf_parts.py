@@ -128,6 +128,7 @@ class _Robot:
     def bodies(self) -> dict[str, dict]:
         """Entries of `bodies`, those that carry others first."""
         found: dict[str, dict] = {}
+        drawn = self.mjcf.drawn()
         for b in self.mjcf.bodies:
             own, joints = self.mjcf.inertials[b], self.mjcf.joints_of(b)
             mean = float(np.trace(own.inertia)) / 3
@@ -136,11 +137,19 @@ class _Robot:
                 light = Inertial(max(LIGHT * mass, LEAST), np.zeros(3), LIGHT * mean * np.eye(3))
                 at = self.start.joint(following)[0]
                 motion = self.start.after(joint, at).seen(self.turn, self.at)
-                self._add(found, self.between(joint), pieces.body_part(light, motion, self.options))
+                part = pieces.body_part(light, motion, self.options) | {"picture": []}
+                self._add(found, self.between(joint), part)
             names, motion = self.pieces_of(b), self.start.body(b).seen(self.turn, self.at)
             share = Inertial(own.mass / len(names), own.centre, own.inertia / len(names))
             for k, name in enumerate(names):
                 part = pieces.body_part(share, motion, self.options)
+                if k:
+                    part["picture"] = []  # the first one has it
+                elif b in drawn:
+                    part["picture"] = [
+                        pieces.placed_member(kind, shape, pose, own.centre)
+                        for kind, shape, pose in drawn[b]
+                    ]
                 if self.groups[b]:
                     radius, centres = self.groups[b][k]
                     part["contact_spheres"] = {"points": {"radius": radius, "positions": centres}}

@@ -306,14 +306,38 @@ def rigid_shape(shape: dict | list | None, about_mass: bool) -> RigidShape | Non
     """
     if not shape:
         return None
-    members = shape if isinstance(shape, list) else [shape]
+    return RigidShape(_pieces(shape if isinstance(shape, list) else [shape]), about_mass)
+
+
+def _pieces(members: list[dict]) -> tuple[Piece, ...]:
     pieces = []
     for member in members:
         kind = next(word for word in member if word not in PLACED)
         position = np.array(member.get("position", [0.0, 0.0, 0.0]))
         turn = np.array(member.get("orientation", [0.0, 0.0, 0.0, 1.0]))
         pieces.append(Piece(kind, member[kind], position, turn, member.get("density")))
-    return RigidShape(tuple(pieces), about_mass)
+    return tuple(pieces)
+
+
+@lru_cache(maxsize=64)
+def drawn_triangles(file: str | Path, scale: float | None) -> tuple[Array, Array]:
+    """Vertices (n, 3) [m] and triangles (m, 3) of a mesh that is drawn alone, closed or not."""
+    return read_triangles(Path(file), scale, "scene", f"picture: {file}")
+
+
+def picture_mesh(members: list[dict]) -> tuple[Array, Array]:
+    """Vertices (n, 3) [m], body frame, and triangles (m, 3) of a `picture` that was read."""
+    vertices, triangles, count = [np.zeros((0, 3))], [np.zeros((0, 3), int)], 0
+    for member in members:
+        (piece,) = _pieces([member])
+        if piece.kind == "mesh":
+            x, faces = drawn_triangles(piece.values["file"], piece.values["scale"])
+        else:
+            x, faces = piece.mesh
+        vertices.append(piece.placed(x))
+        triangles.append(faces + count)
+        count += len(x)
+    return np.concatenate(vertices), np.concatenate(triangles)
 
 
 PLACED = ("position", "orientation", "density")

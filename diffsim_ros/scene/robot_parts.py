@@ -15,17 +15,27 @@ import numpy as np
 from diffsim_ros.errors import InputError
 from diffsim_ros.fields import Reader, join, present
 from diffsim_ros.robots.kinematics import body_motions
-from diffsim_ros.robots.robot import Frame, FrameMotion, Robot
+from diffsim_ros.robots.link_shapes import LinkPart, link_parts
+from diffsim_ros.robots.robot import FrameMotion, Robot
 from diffsim_ros.robots.urdf import load_robot
 from diffsim_ros.scene import robot_pieces as pieces
 from diffsim_ros.scene import schema_robots
 from diffsim_ros.scene.mjcf_parts import mjcf_parts
 from diffsim_ros.scene.placing import absolute
+from diffsim_ros.scene.rigid_shape import drawn_triangles
 from diffsim_ros.scene.robot_pieces import RobotParts
 
 SOURCES = ("urdf", "mjcf")
 HOLDING = ("joints", "held")
 """What says which joints of a URDF move."""
+WORDS = {
+    "box": {"size": "size"}, "sphere": {"radius": "radius"},
+    "cylinder": {"radius": "radius", "length": "height"},
+    "capsule": {"radius": "radius", "length": "length"},
+}  # fmt: skip
+"""Keys of a shape of a scene by those of a URDF's."""
+LARGEST_PICTURE = 4_000_000
+"""Bytes of a mesh that a picture of a link is read from: a scene is to load at once."""
 
 
 def add_robots(reader: Reader, scene: dict, gravity: object) -> None:
@@ -103,7 +113,7 @@ def _base_motion(reader: Reader, options: dict, key: str) -> tuple[np.ndarray, n
 
 
 def _bodies(reader: Reader, robot: Robot, options: dict, key: str) -> dict[str, dict]:
-    bodies, prefix = {}, options["prefix"]
+    bodies, prefix, pictures = {}, options["prefix"], _pictures(robot)
     if options["base"] == "free":
         inertial = robot.base_inertial
         if inertial.mass <= 0.0 or np.linalg.eigvalsh(inertial.inertia)[0] <= 0.0:
@@ -112,8 +122,9 @@ def _bodies(reader: Reader, robot: Robot, options: dict, key: str) -> dict[str, 
         place = pieces.placed(reader, options, key)
         motion = FrameMotion(*place, *_base_motion(reader, options, key))
         bodies[prefix + robot.base] = pieces.body_part(inertial, motion, options)
+        bodies[prefix + robot.base] |= pictures.get(robot.base, {})
     for joint, motion in zip(robot.joints, _motions(reader, robot, options, key), strict=True):
-        body = pieces.body_part(joint.inertial, motion, options)
+        body = pieces.body_part(joint.inertial, motion, options) | pictures.get(joint.body, {})
         if joint.size is not None:
             body["shape"] = {"box": {"size": list(joint.size)}}
         bodies[prefix + joint.body] = body
@@ -122,11 +133,41 @@ def _bodies(reader: Reader, robot: Robot, options: dict, key: str) -> dict[str, 
     return bodies
 
 
-def _carrier(robot: Robot, frame: Frame) -> tuple[str, np.ndarray]:
-    """Name and centre of mass (3,) of the body that a link's frame is fixed in."""
-    if frame.carrier < 0:
+def _pictures(robot: Robot) -> dict[str, dict[str, list[dict]]]:
+    """Body -> its `picture`, from visuals that a scene can read."""
+    found: dict[str, dict[str, list[dict]]] = {}
+    for one in link_parts(robot):
+        body, centre = _carrier(robot, one.carrier)
+        shape = _picture_shape(one)
+        if shape is not None:
+            member = pieces.placed_member(one.kind, shape, one.pose, centre)
+            found.setdefault(body, {"picture": []})["picture"].append(member)
+    return found
+
+
+def _picture_shape(part: LinkPart) -> dict | None:
+    """Keys of a scene's shape; None for a mesh that it cannot read."""
+    if part.kind in WORDS:
+        return {
+            name: np.asarray(part.values[key]).tolist() for key, name in WORDS[part.kind].items()
+        }
+    file, scale = part.values.get("file"), part.values.get("scale", np.zeros(3))
+    if file is None or not file.is_file() or not 0 < scale.min() == scale.max():
+        return None
+    try:
+        if file.stat().st_size <= LARGEST_PICTURE:
+            drawn_triangles(file.resolve(), float(scale[0]))
+            return {"file": str(file.resolve()), "scale": float(scale[0])}
+    except InputError:
+        pass  # bodies without a picture are shown as boxes
+    return None
+
+
+def _carrier(robot: Robot, carrier: int) -> tuple[str, np.ndarray]:
+    """Name and centre of mass (3,) of the body that a joint moves; -1: of the base."""
+    if carrier < 0:
         return robot.base, robot.base_inertial.centre
-    joint = robot.joints[frame.carrier]
+    joint = robot.joints[carrier]
     return joint.body, joint.inertial.centre
 
 
@@ -139,7 +180,7 @@ def _contact_spheres(reader: Reader, robot: Robot, options: dict, key: str) -> d
         frame = robot.frame(link)
         if frame.carrier < 0 and options["base"] == "fixed":
             raise reader.error(place, link, "a link that a joint moves")
-        body, centre = _carrier(robot, frame)
+        body, centre = _carrier(robot, frame.carrier)
         own = found.setdefault(
             options["prefix"] + body, {"radius": spheres["radius"], "positions": []}
         )
@@ -193,7 +234,7 @@ def _links(reader: Reader, robot: Robot, options: dict, key: str) -> list[dict]:
             frame = robot.frame(link)
             if frame.carrier < 0 and options["base"] == "fixed":
                 raise reader.error(place, link, "a link that a joint moves")
-            body, centre = _carrier(robot, frame)
+            body, centre = _carrier(robot, frame.carrier)
             pose = frame.pose.copy()
             pose[:3, 3] -= centre
             return body, pose

@@ -54,6 +54,13 @@ def body_part(inertial: Inertial, motion: FrameMotion, options: dict) -> dict:
     }
 
 
+def placed_member(kind: str, shape: dict, pose: Array, centre: Array) -> dict:
+    """A member of a `picture`: a shape by its pose (4, 4) where the body's centre of mass is
+    `centre`."""
+    turn = quat_from_matrix(pose[:3, :3])
+    return {kind: shape, "position": (pose[:3, 3] - centre).tolist(), "orientation": turn.tolist()}
+
+
 def values(
     reader: Reader, joints: Sequence[NamedJoint], options: dict, key: str, name: str,
     default: float | Array = 0.0,

@@ -9,7 +9,8 @@ import pytest
 
 from diffsim_ros import _engine
 from diffsim_ros.errors import InputError
-from diffsim_ros.rotation import quat_angle
+from diffsim_ros.robots.mjcf import load_mjcf
+from diffsim_ros.rotation import quat_angle, quat_matrix
 from diffsim_ros.scene import load_scene
 from diffsim_ros.scene.robot_parts import robot_of
 
@@ -198,6 +199,40 @@ def test_the_ant_falls_as_in_mujoco():
         errors.append(compared(model, rolled(model), theirs, data))
     assert errors[1][0] < 1e-4 and errors[1][1] < 1e-4
     assert errors[0][0] / errors[1][0] == pytest.approx(4, rel=0.3)
+
+
+def test_pictures_have_the_geoms_of_the_file():
+    """Each body's, where MuJoCo has them; light bodies and parts of a body are not drawn."""
+    model, theirs = scene(ANT, angles=LEGS), mujoco.MjModel.from_xml_path(str(ANT))
+    data = mujoco.MjData(theirs)
+    for joint, angle in LEGS.items():
+        data.qpos[theirs.joint(joint).qposadr[0]] = angle
+    mujoco.mj_forward(theirs, data)
+    run = _engine.rollout(model.engine, model.engine.values, 1, model.options)
+    seen, names = 0, load_mjcf(ANT).body_names
+    for name, info in model.bodies.items():
+        row = model.engine.nodes_of(name)[0]
+        turn = quat_matrix(run.orientation[0, row])
+        drawn = info.vertices @ turn.T + run.position[0, row]
+        of = theirs.body_weldid[theirs.geom_bodyid]
+        geoms = [g for g in range(theirs.ngeom) if names[of[g]] == name]
+        if not len(info.vertices):
+            assert not geoms, name
+            continue
+        low = np.min([_ends(theirs, data, g).min(axis=0) for g in geoms], axis=0)
+        high = np.max([_ends(theirs, data, g).max(axis=0) for g in geoms], axis=0)
+        assert np.abs(drawn.min(axis=0) - low).max() < 5e-3, name
+        assert np.abs(drawn.max(axis=0) - high).max() < 5e-3, name
+        seen += 1
+    assert seen == 9
+
+
+def _ends(theirs, data, geom):
+    """Corners (2, 3) of the box about a sphere or capsule in the world."""
+    radius, half = theirs.geom_size[geom][:2]
+    half *= theirs.geom_type[geom] == mujoco.mjtGeom.mjGEOM_CAPSULE
+    along = np.abs(half * data.geom_xmat[geom].reshape(3, 3)[:, 2]) + radius
+    return data.geom_xpos[geom] + np.array([-along, along])
 
 
 def test_the_ant_stands():

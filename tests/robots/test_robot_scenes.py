@@ -8,9 +8,12 @@ import pytest
 from diffsim_ros import _engine
 from diffsim_ros.errors import InputError
 from diffsim_ros.robots.kinematics import link_pose
+from diffsim_ros.robots.link_shapes import link_shapes
 from diffsim_ros.robots.urdf import load_robot
+from diffsim_ros.rotation import quat_matrix
 from diffsim_ros.scene import load_scene
 from tests.robots.test_urdf import ARM, UR5
+from tests.scene.mesh_writing import write_obj
 
 pytest.importorskip("urchin")
 Q = np.array([0.3, -1.2, 1.4, -1.7, -1.5, 0.2])
@@ -48,8 +51,46 @@ def test_parts_stand_where_kinematics_puts_them():
         wanted = base @ link_pose(robot, Q, joint.body) @ np.append(joint.inertial.centre, 1)
         assert run.position[0, i] == pytest.approx(wanted[:3], abs=1e-12)
     assert coordinates(model, run)[0] == pytest.approx(Q, abs=1e-9)
-    drawn = model.bodies["upper_arm_link"]
-    assert (drawn.kind, drawn.size) == ("box", pytest.approx((0.425, 0.108, 0.108)))
+
+
+def test_pictures_have_the_shapes_of_the_urdf():
+    """Where kinematics puts them: collisions of the UR5, which has no visuals."""
+    model, robot = scene(), load_robot(UR5)
+    run = _engine.rollout(model.engine, model.engine.values, 1, model.options)
+    names, seen = [joint.body for joint in robot.joints], set()
+    for part in link_shapes(robot):
+        if part.carrier < 0:
+            continue
+        body = names[part.carrier]
+        turn, at = np.split(link_pose(robot, Q, body)[:3], [3], axis=1)
+        row = model.engine.nodes_of(body)[0]
+        own = quat_matrix(run.orientation[0, row])
+        drawn = model.bodies[body].vertices @ own.T + run.position[0, row]
+        wanted = part.vertices @ turn.T + at.T
+        assert np.abs(drawn.max(axis=0) - wanted.max(axis=0)).max() < 2e-3  # facets of circles
+        assert np.abs(drawn.min(axis=0) - wanted.min(axis=0)).max() < 2e-3
+        seen.add(body)
+    assert seen == set(names)
+
+
+@pytest.mark.parametrize("scale", ["0.001 0.001 0.001", "1 2 1", None])
+def test_meshes_of_a_urdf_are_drawn_where_a_scene_can_read_them(tmp_path, scale):
+    """Open ones, too; of several scales, or a file that is not there, the box of the inertia."""
+    vertices = 100 * np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1.0]])
+    if scale:
+        write_obj(tmp_path / "part.obj", vertices, np.array([[0, 1, 2], [0, 3, 1]]))
+    mesh = f'<mesh filename="part.obj" scale="{scale or "1 1 1"}"/>'
+    visual = f'<visual><origin xyz="0 0 0.5"/><geometry>{mesh}</geometry></visual>'
+    text = ARM.replace("<inertial>", visual + "<inertial>", 1)
+    (tmp_path / "arm.urdf").write_text(text)
+    joints = len(load_robot(tmp_path / "arm.urdf", meshes="ignore").joints)
+    model = scene(urdf=str(tmp_path / "arm.urdf"), angles=[0.0] * joints)
+    info = next(iter(model.bodies.values()))
+    if scale and scale.startswith("0.001"):
+        assert len(info.triangles) == 2
+        assert np.ptp(info.vertices, axis=0) == pytest.approx([0.1, 0.1, 0.1])
+    else:
+        assert len(info.triangles) == 12
 
 
 def test_joints_that_are_not_to_move_are_held():

@@ -162,6 +162,36 @@ def test_pictures_have_its_surface(shape):
     assert np.ptp(marker.points, axis=0) == pytest.approx(SIZES[kind], rel=0.01)
 
 
+def test_a_picture_stands_instead_of_the_shape():
+    """Of two parts, where they are placed; [] is nothing; neither changes the motion."""
+    parts = [
+        {"box": {"size": [0.2, 0.1, 0.1]}},
+        {"sphere": {"radius": 0.05}, "position": [0, 0, 1]},
+    ]
+    plain, drawn, none = (load_scene(scene(CYLINDER, picture=p)) for p in (None, parts, []))
+    runs = [_engine.rollout(m.engine, m.engine.values, 5) for m in (plain, drawn, none)]
+    assert all(np.array_equal(run.position, runs[0].position) for run in runs)
+    vertices = drawn.bodies["roll"].vertices
+    assert vertices.max(axis=0) == pytest.approx([0.1, 0.05, 1.05], abs=1e-3)
+    assert body_markers(none, runs[2], "roll", 0) == []
+    again = load_scene(drawn.description)  # as results keep it
+    assert np.array_equal(again.bodies["roll"].vertices, vertices)
+
+
+@pytest.mark.parametrize(
+    ("picture", "key", "rule"),
+    [
+        ({"box": {"size": [1, 1, 1]}}, "picture", "a list of shapes"),
+        ([{"box": {"size": [1, 1, 1]}, "density": 5}], "picture[0].density", "has no mass"),
+        ([{"mesh": {"file": "no.obj"}}], "picture: ", "no.obj"),
+    ],
+)
+def test_wrong_pictures_are_named(picture, key, rule):
+    with pytest.raises(InputError) as error:
+        load_scene(scene(CYLINDER, picture=picture))
+    assert key in str(error.value) and rule in str(error.value)
+
+
 def test_a_ball_rests_on_a_cylinder_by_a_pair():
     motion = scene(CYLINDER, duration=0.2, type="kinematic", mass=None)
     motion["bodies"]["roll"] = {k: v for k, v in motion["bodies"]["roll"].items() if k != "mass"}

@@ -36,7 +36,7 @@ class BodyInfo:
     """A body for pictures.
 
     kind       box, sphere, cylinder or capsule (about z), mesh, compound, point, frame (a kinematic
-               body without shape), or soft: drawn by its vertices
+               body without shape, and what is not drawn), or soft: drawn by its vertices
     size       edges of the box about it, extent of a soft body, zero for a point;
                body frame [m]  (3,)
     colour     red, green, blue, opacity [0..1]  (4,)

@@ -6,13 +6,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from diffsim_ros.fields import Reader
+from diffsim_ros.fields import Reader, join
 from diffsim_ros.scene import shapes
 from diffsim_ros.scene.bodies.body import BodyInfo
 from diffsim_ros.scene.bodies.lumped import LumpedBody
-from diffsim_ros.scene.part import part
+from diffsim_ros.scene.bodies.shape_keys import read_picture
+from diffsim_ros.scene.part import key, part
 from diffsim_ros.scene.parts import Parts
-from diffsim_ros.scene.rigid_shape import rigid_shape
+from diffsim_ros.scene.rigid_shape import picture_mesh, rigid_shape
 from diffsim_ros.scene.shapes import six_of, symmetric
 from diffsim_ros.scene.targets import INERTIA, Entries, Target
 
@@ -23,6 +24,15 @@ class RigidBody(LumpedBody):
 
     WORD = "rigid"
     CARRIES: ClassVar[bool] = True
+    picture: list | None = key(
+        "any",
+        "what pictures show in place of the shape: a list of shapes as of a compound, in the "
+        "body's frame, without densities; [] shows nothing",
+    )
+
+    @classmethod
+    def check_own(cls, reader: Reader, values: dict, given: object, key: str) -> None:
+        values["picture"] = read_picture(reader, values["picture"], join(key, "picture"))
 
     @classmethod
     def check_inertia(cls, reader: Reader, values: dict, key: str) -> None:
@@ -69,12 +79,18 @@ class RigidBody(LumpedBody):
 
     def info(self) -> BodyInfo:
         """For pictures: without a shape the box of the same mass and inertia."""
-        if self.form:
+        if self.picture == []:
+            return BodyInfo(self.name, "frame", (0.0, 0.0, 0.0), tuple(self.colour))
+        if self.picture is not None:
+            vertices, triangles = picture_mesh(self.picture)
+            around = 2 * np.abs(vertices).max(axis=0)
+        elif self.form:
             return super().info()
-        size, turn = shapes.inertia_box(self.total_inertia(), self.total_mass())
-        vertices, triangles = rigid_shape({"box": {"size": size.tolist()}}, about_mass=True).mesh
-        vertices = np.asarray(vertices) @ turn.T
-        around = 2 * np.abs(vertices).max(axis=0)
+        else:
+            size, turn = shapes.inertia_box(self.total_inertia(), self.total_mass())
+            box = rigid_shape({"box": {"size": size.tolist()}}, about_mass=True)
+            vertices, triangles = np.asarray(box.mesh[0]) @ turn.T, box.mesh[1]
+            around = 2 * np.abs(vertices).max(axis=0)
         colour = tuple(self.colour)
         return BodyInfo(self.name, "mesh", tuple(around.tolist()), colour, vertices, triangles)
 

@@ -12,7 +12,12 @@ from diffsim_ros.fields import REQUIRED, Field, Reader, Section, join, present
 from diffsim_ros.scene.bodies.soft import FILE, UNIT
 from diffsim_ros.scene.materials import DENSITY
 from diffsim_ros.scene.placing import absolute, box_size, orientation
-from diffsim_ros.scene.rigid_shape import RigidShape, outward_triangles, rigid_shape
+from diffsim_ros.scene.rigid_shape import (
+    RigidShape,
+    drawn_triangles,
+    outward_triangles,
+    rigid_shape,
+)
 
 CORNER_SHARE = 0.05  # default corner radius as a share of the smallest half edge
 SMALL_SHARE = 0.02  # likewise of the vertices of a mesh, which may have thin parts
@@ -136,7 +141,16 @@ def read_shape(reader: Reader, value: object, key: str) -> dict | list | None:
     return members
 
 
-def _member(reader: Reader, value: object, key: str) -> dict:
+def read_picture(reader: Reader, value: object, key: str) -> list | None:
+    """Members of a `picture`, as of a compound without densities; a mesh may be open."""
+    if value is None:
+        return None
+    if not isinstance(value, list):
+        raise reader.error(key, value, "a list of shapes, as of a compound; empty: nothing")
+    return [_member(reader, one, f"{key}[{i}]", solid=False) for i, one in enumerate(value)]
+
+
+def _member(reader: Reader, value: object, key: str, *, solid: bool = True) -> dict:
     read = reader.section(MEMBER, value, key)
     kinds = [kind for kind in PRIMITIVES if kind in reader.mapping(value, key)]
     if len(kinds) != 1:
@@ -148,16 +162,21 @@ def _member(reader: Reader, value: object, key: str) -> dict:
         where = join(join(key, kind), "centre")
         raise reader.error(where, shape["centre"], rule, "give the members densities")
     turn = orientation(reader, read, key)
+    if not solid and read["density"] is not None:
+        raise reader.error(join(key, "density"), read["density"], "none: a picture has no mass")
     placed = {"position": read["position"], "orientation": turn, "density": read["density"]}
-    return present({kind: _values(reader, kind, shape, join(key, kind)), **placed})
+    return present({kind: _values(reader, kind, shape, join(key, kind), solid=solid), **placed})
 
 
-def _values(reader: Reader, kind: str, values: dict, key: str) -> dict:
+def _values(reader: Reader, kind: str, values: dict, key: str, *, solid: bool = True) -> dict:
     if kind == "box":
         return box_size(reader, values, key)
     if kind == "mesh":
         values["file"] = absolute(reader, values["file"])
-        outward_triangles(values["file"], values["scale"], reader.place, join(key, "file"))
+        if solid:
+            outward_triangles(values["file"], values["scale"], reader.place, join(key, "file"))
+        else:
+            drawn_triangles(values["file"], values["scale"])
     return values
 
 
