@@ -3,18 +3,23 @@
 A ```text block shows what the block before it prints: its lines stand there in this order, words
 alike and numbers within 2 %, or as a line `<!-- within 20 % -->` above the block allows; … at
 a line's end, or as a line, stands for anything. Numbers of the running text stand in a block, too,
-so that none can go stale. `<!-- not run: REASON -->` marks what a test cannot run.
+so that none can go stale. `<!-- not run: REASON -->` marks what a test cannot run;
+`python -m tests.docs.test_tutorials PAGE` runs that, too.
 """
 
 import contextlib
 import io
 import os
 import re
+import signal
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import pytest
 
+from tests.docs.test_snippets import check_imports
 from tests.pages import ROOT, WHOLE
 
 BLOCK = re.compile(
@@ -25,7 +30,7 @@ BLOCK = re.compile(
 WITHIN = 2.0
 """[%] by which numbers may differ."""
 NUMBER = re.compile(r"(?<![\w/.#-])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w/]|\.\d)")
-PRELUDE = 'set -e\ndiffsim() { "$PYTHON" -m diffsim_ros.cli "$@"; }\n'
+SHIM = '#!/bin/sh\nexec "{}" -m diffsim_ros.cli "$@"\n'
 
 
 def blocks(text):
@@ -38,11 +43,18 @@ def blocks(text):
 
 def run_shell(code, folder):
     """What the commands print; the first that fails ends the test."""
-    environment = {**os.environ, "PYTHON": sys.executable}
-    environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    shim = folder / ".bin" / "diffsim"  # this checkout's
+    shim.parent.mkdir(exist_ok=True)
+    shim.write_text(SHIM.format(sys.executable))
+    shim.chmod(0o755)
+    paths = {"PATH": shim.parent, "PYTHONPATH": ROOT}
+    environment = {
+        **os.environ,
+        **{k: os.pathsep.join([str(v), os.environ.get(k, "")]) for k, v in paths.items()},
+    }
     done = subprocess.run(
-        ["bash", "-c", PRELUDE + code], cwd=folder, env=environment, capture_output=True, text=True,
-    )  # fmt: skip
+        ["bash", "-ec", code], cwd=folder, env=environment, capture_output=True, text=True
+    )
     assert done.returncode == 0, f"{code}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
     return done.stdout
 
@@ -89,11 +101,13 @@ def missing_line(wanted, printed, within):
     return None
 
 
-def follow(page, folder):
-    """Run all blocks of a page in a folder."""
+def follow(page, folder, whole=False):
+    """Run the blocks of a page in a folder; with `whole` those too that tests do not run."""
     names, printed = {"__name__": "__main__"}, ""
     for line, kind, code, why, within in blocks(page.read_text()):
-        if why is not None:
+        if why is not None and not whole:
+            if kind == "python":
+                check_imports(code)
             continue
         if kind == "bash":
             printed = run_shell(code, folder)
@@ -115,7 +129,7 @@ def test_numbers_of_the_text_stand_in_a_block(page):
     text = page.read_text()
     known = {abs(float(n)) for _, _, code, *_ in blocks(text) for n in re.findall(r"[\d.]*\d", code)
              if n.count(".") < 2}  # fmt: skip
-    prose = re.sub(r"<!--.*?-->|```.*?```|`[^`]*`|\]\([^)]*\)|^(?:#+ )?\d+\.|ROS 2", "", text,
+    prose = re.sub(r"<!--.*?-->|<[^>]*>|```.*?```|`[^`]*`|\]\([^)]*\)|^(?:#+ )?\d+\.|ROS 2", "", text,
                    flags=re.DOTALL | re.MULTILINE)  # fmt: skip
     assert not [n for n in NUMBER.findall(prose) if abs(float(n)) not in known]
 
@@ -128,7 +142,7 @@ def test_a_tutorial_is_short_and_says_what_is_printed(page):
     assert "## Where next" in text
 
 
-def test_what_differs_is_found():
+def test_what_differs_is_found(tmp_path):
     page = "E = 20.1 kPa ± 2\n…\nverdict: good …\n"
     printed = "first\nE = 20.0 kPa ± 2\nother 3\nverdict: good, as\n"
     assert missing_line(page, printed, 2) is None
@@ -139,4 +153,30 @@ def test_what_differs_is_found():
     assert [(kind, why, w) for _, kind, _, why, w in blocks(text)] == [
         ("bash", "no robot", 2), ("text", None, 9)]  # fmt: skip
     with pytest.raises(AssertionError):
-        run_shell("false; true", ROOT)
+        run_shell("false; true", tmp_path)
+
+
+def main():
+    """Follow the pages that are named whole, each in a folder of its own."""
+    for page in WHOLE:
+        if page.stem in sys.argv[1:]:
+            with tempfile.TemporaryDirectory() as name:
+                folder = Path(name)
+                os.chdir(folder)
+                try:
+                    follow(page, folder, whole=True)
+                finally:
+                    end_nodes(folder / "pids")
+                    os.chdir(ROOT)
+            print(f"{page.stem}: all as the page says")
+
+
+def end_nodes(path):
+    """Those that a page started in the background and, for it failed, did not end."""
+    for pid in path.read_text().split() if path.exists() else ():
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(pid), signal.SIGTERM)
+
+
+if __name__ == "__main__":
+    main()
