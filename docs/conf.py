@@ -5,6 +5,7 @@ The navigation is what docs/README.md lists (tests/test_house.py holds it comple
 """
 
 import re
+import shutil
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -68,7 +69,17 @@ def add_front_door(app, exception) -> None:
         (Path(app.outdir) / "index.html").write_text(FRONT.format(page) + "\n")
 
 
+def add_videos(app, exception) -> None:
+    """Copy videos to where pages name them: Sphinx finds pictures, but no <video>."""
+    if exception is None and app.builder.name == "html":
+        for video in (ROOT / "docs").rglob("*.mp4"):
+            target = Path(app.outdir) / video.relative_to(ROOT)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(video, target)
+
+
 def setup(app) -> dict:
     app.connect("source-read", add_navigation)
     app.connect("build-finished", add_front_door)
+    app.connect("build-finished", add_videos)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -22,3 +22,10 @@ def all_pages() -> list[Path]:
     own = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "examples" / "README.md"]
     data = (ROOT / "data").rglob("README.md")
     return [*own, *sorted((ROOT / "docs").rglob("*.md")), *sorted(data)]
+
+
+WHOLE = [
+    ROOT / "docs" / "tutorials" / f"{name}.md"
+    for name in ("your_tracker", "your_depth_camera", "your_arm", "throw_with_a_ur5", "ros_loop")
+]
+"""Tutorials that are run as a whole (tests/docs/test_tutorials.py)."""

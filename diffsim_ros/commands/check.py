@@ -47,9 +47,10 @@ def run(options: argparse.Namespace) -> int:
 
 def summary(one: Any) -> str:
     """The stream and its verdicts, a line each."""
-    stream, trials = one.stream, len(one.clock.trials)
+    stream, count = one.stream, len(one.clock.trials)
+    trials = "1 trial" if count == 1 else f"{count} trials"
     lines = [
-        f"{stream.place}: {stream.kind} ({stream.format}), {trials} trials, {len(stream)} samples: "
+        f"{stream.place}: {stream.kind} ({stream.format}), {trials}, {len(stream)} samples: "
         + ("usable" if one.refusal is None else "not usable as it is")
     ]
     for finding in one.found:

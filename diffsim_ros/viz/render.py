@@ -31,7 +31,9 @@ from diffsim_ros.viz.meshes import (
 SUPERSAMPLE = 2
 COPLANAR = 1.0005  # a translucent face must be nearer by this factor, or equal faces would speckle
 LIGHT = np.array([-0.42, -0.55, 0.72])  # towards the light, world frame
+EDGE = 1e-9  # share of a triangle by which pixels on its edge may be outside
 NEAR = 0.01  # nothing nearer to the camera is drawn [m]
+STRIP = 64  # rows of the picture; a multiple of SUPERSAMPLE
 AT_ONCE = 2_000_000  # pixels of triangles' boxes that are looked at together
 BACKDROP = np.array([[0.97, 0.975, 0.985], [0.90, 0.92, 0.945]])  # top, bottom of the picture
 
@@ -85,10 +87,7 @@ class Renderer:
         soups = [*self._still, *moving]
         canvas.cast_shadows(soups)
         canvas.draw_translucent(soups)
-        width, height = self.size
-        rows = canvas.image.reshape(height, SUPERSAMPLE, -1).sum(axis=1)
-        small = rows.reshape(height, width, SUPERSAMPLE, 3).sum(axis=2) / SUPERSAMPLE**2
-        return (255.0 * np.clip(small, 0.0, 1.0) + 0.5).astype(np.uint8)
+        return canvas.picture()
 
     def _soups(self, markers: Sequence[Marker]) -> list[Soup]:
         shown = (m for m in markers if m.action is Action.ADD and m.kind is not MarkerKind.TEXT)
@@ -152,9 +151,9 @@ class _Canvas:
     def __init__(self, camera: Viewpoint, width: int, height: int) -> None:
         self.camera, self.width, self.height = camera, width, height
         ramp = np.linspace(0, 1, height)[:, None, None]
-        self.image = np.broadcast_to(
-            (1 - ramp) * BACKDROP[0] + ramp * BACKDROP[1], (height, width, 3)
-        ).copy()
+        backdrop = (1 - ramp) * BACKDROP[0] + ramp * BACKDROP[1]
+        self.backdrop = backdrop.astype(np.float32)  # (height, 1, 3)
+        self.image = np.tile(self.backdrop, (1, width, 1))
         self.nearness = np.zeros((height, width))
         self.table = np.zeros((height, width), dtype=bool)
         self.table_top: float | None = None
@@ -165,6 +164,20 @@ class _Canvas:
         other.image, other.nearness = self.image.copy(), self.nearness.copy()
         other.table = self.table.copy()
         return other
+
+    def picture(self) -> np.ndarray:
+        """(height, width, 3) uint8, as large as was asked for."""
+        n = SUPERSAMPLE
+        parts = [
+            sum(part[i::n, j::n] for i in range(n) for j in range(n))
+            for part in (self.image[rows] for rows in self._strips())
+        ]
+        scale = np.float32(255.0 / n**2)
+        return np.concatenate([(scale * one + 0.5).clip(0, 255).astype(np.uint8) for one in parts])
+
+    def _strips(self) -> list[slice]:
+        """Rows of the image that are looked at together: they fit into the processor's cache."""
+        return [slice(first, first + STRIP) for first in range(0, self.height, STRIP)]
 
     def draw_opaque(self, soup: Soup) -> None:
         """Draw the triangles with alpha 1; of closed surfaces those that face the camera."""
@@ -177,9 +190,9 @@ class _Canvas:
         for pixel, near, face in self._cover(soup.corners[solid]):
             front = near > nearness[pixel]
             pixel, near, face = pixel[front], near[front], face[front]
-            order = np.argsort(near, kind="stable")  # of one pixel the last, the nearest, stays
-            pixel, near, face = pixel[order], near[order], face[order]
-            nearness[pixel] = near
+            np.maximum.at(nearness, pixel, near)
+            nearest = near == nearness[pixel]
+            pixel, face = pixel[nearest], face[nearest]
             image[pixel] = shades[face]
             self.table.reshape(-1)[pixel] = soup.table
         if soup.table:
@@ -219,9 +232,7 @@ class _Canvas:
             drop = (soup.corners[..., 2:] - self.table_top) / LIGHT[2]
             strength = np.where(soup.colour[:, 3] >= 1.0, 0.36, 0.14)
             for pixel, _, face in self._cover(soup.corners - drop * LIGHT):
-                for value in (0.14, 0.36):
-                    here = pixel[strength[face] == value]
-                    dark[here] = np.maximum(dark[here], value)
+                np.maximum.at(dark, pixel, strength[face])
         dark = dark.reshape(self.height, self.width)
         sigma = 2.2 * SUPERSAMPLE
         ends = [np.flatnonzero(dark.any(axis=axis)) for axis in (1, 0)]
@@ -263,48 +274,96 @@ class _Canvas:
         first, second = xy[:, 1] - xy[:, 0], xy[:, 2] - xy[:, 0]
         area = first[:, 0] * second[:, 1] - first[:, 1] * second[:, 0]
         kept = (high > low).all(axis=1) & (np.abs(area) >= 1e-12)
-        low, wide, tall = low[kept], *(high - low)[kept].T
-        xy, first, second, area = xy[kept], first[kept], second[kept], area[kept]
-        number, inverse = number[kept], 1.0 / depth[kept]
-        ends = np.cumsum(wide * tall)
+        low, high, number = low[kept], high[kept], number[kept]
+        plane = _Planes(xy[kept], 1.0 / depth[kept])
+        ends = np.cumsum(np.prod(high - low, axis=1))
         begin = 0
         while begin < len(number):
             done = ends[begin - 1] if begin else 0
             end = max(begin + 1, int(np.searchsorted(ends, done + AT_ONCE, side="right")))
-            k = np.repeat(np.arange(begin, end), (wide * tall)[begin:end])
-            local = np.arange(len(k)) + done - (ends - wide * tall)[k]
-            column, row = low[k, 0] + local % wide[k], low[k, 1] + local // wide[k]
-            x, y = column + 0.5 - xy[k, 0, 0], row + 0.5 - xy[k, 0, 1]
-            w1 = (x * second[k, 1] - y * second[k, 0]) / area[k]
-            w2 = (first[k, 0] * y - first[k, 1] * x) / area[k]
-            w0 = 1 - w1 - w2
-            inside = (w0 >= -1e-9) & (w1 >= -1e-9) & (w2 >= -1e-9)
-            k, w0, w1, w2 = k[inside], w0[inside], w1[inside], w2[inside]
-            near = w0 * inverse[k, 0] + w1 * inverse[k, 1] + w2 * inverse[k, 2]
-            yield (row * self.width + column)[inside], near, number[k]
+            some = slice(begin, end)
+            tall = high[some, 1] - low[some, 1]
+            k, down = _runs(tall)
+            k += begin
+            row = low[k, 1] + down
+            left, right = plane.inside(k, row + 0.5)
+            left = np.clip(left, low[k, 0], high[k, 0]).astype(int)
+            wide = np.maximum(np.clip(right, low[k, 0], high[k, 0]).astype(int) - left, 0)
+            line, along = _runs(wide)
+            near = plane.nearness(k, left + 0.5, row + 0.5)[line] + along * plane.slope[k][line]
+            yield (row * self.width + left)[line] + along, near, number[k][line]
             begin = end
 
     def _finish_table(self, soup: Soup) -> None:
-        """Draw a 0.1 m grid on the table's top and let it fade into the backdrop."""
-        rows, cols = np.nonzero(self.table)
-        if not len(rows):
-            return
-        f = focal_length(self.camera, self.height)
-        x, y = (cols + 0.5 - self.width / 2) / f, (self.height / 2 - rows - 0.5) / f
-        rays = np.stack([x, y, np.ones(len(x))], -1) @ self.camera.axes()
-        depth = 1 / self.nearness[rows, cols]
-        where = np.asarray(self.camera.eye) + rays * depth[:, None]
-        apart = np.abs((where[:, :2] + 0.05) % 0.1 - 0.05)
-        line = 0.0004 + 0.35 * depth[:, None] / f
-        strength = np.clip(1.5 - apart / line, 0, 1).max(axis=1)[:, None]
+        """Draw a 0.1 m grid on the table's top and let it fade into the backdrop.
+
+        In single precision: lines are 0.4 mm wide, and it is most of a picture's pixels.
+        """
+        f = np.float32(focal_length(self.camera, self.height))
         low, high = soup.corners.min(axis=(0, 1)), soup.corners.max(axis=(0, 1))
-        centre, reach = 0.5 * (low + high)[:2], 0.5 * (high - low)[:2].min()
-        radius = np.linalg.norm(where[:, :2] - centre, axis=1)[:, None] / reach
-        fade = np.clip((radius - 0.55) / 0.45, 0, 1) ** 2
-        ramp = ((rows + 0.5) / self.height)[:, None]
-        backdrop = (1 - ramp) * BACKDROP[0] + ramp * BACKDROP[1]
-        colour = self.image[rows, cols] * (1 - 0.10 * strength)
-        self.image[rows, cols] = (1 - fade) * colour + fade * backdrop
+        middle, reach = 0.5 * (low + high), np.float32(0.5 * (high - low)[:2].min())
+        eye, axes = np.asarray(self.camera.eye, np.float32), self.camera.axes().astype(np.float32)
+        across = (np.arange(self.width, dtype=np.float32) + 0.5 - self.width / 2) / f
+        down = (self.height / 2 - np.arange(self.height, dtype=np.float32) - 0.5) / f
+        for rows in self._strips():
+            table = self.table[rows]
+            if not table.any():
+                continue
+            depth = 1 / np.where(table, self.nearness[rows], 1.0).astype(np.float32)
+            half = 0.0004 + 0.35 * depth / f  # of a line's width
+            strength, away = np.float32(0), np.float32(0)
+            for k in range(2):
+                ray = (axes[2, k] + down[rows] * axes[1, k])[:, None] + across * axes[0, k]
+                where = eye[k] + depth * ray
+                apart = np.abs((where + 0.05) % 0.1 - 0.05)
+                strength = np.maximum(strength, np.clip(1.5 - apart / half, 0, 1))
+                away = away + (where - np.float32(middle[k])) ** 2
+            fade = np.clip((np.sqrt(away) / reach - 0.55) / 0.45, 0, 1) ** 2
+            colour = self.image[rows] * (1 - 0.10 * strength)[..., None]
+            colour += fade[..., None] * (self.backdrop[rows] - colour)
+            self.image[rows][table] = colour[table]
+
+
+class _Planes:
+    """Triangles in the picture: barycentric weights and 1/depth, all linear in x and y.
+
+    corners  (n, 3, 2) [pixels];  inverse  1/depth of the corners (n, 3)
+    """
+
+    def __init__(self, corners: np.ndarray, inverse: np.ndarray) -> None:
+        self.origin = corners[:, 0]
+        (ax, ay), (bx, by) = (corners[:, 1] - self.origin).T, (corners[:, 2] - self.origin).T
+        area = ax * by - ay * bx
+        one, two = np.stack([by, -bx]) / area, np.stack([-ay, ax]) / area
+        self._weights = np.stack([-one - two, one, two])  # slopes (weight, axis, triangle)
+        self._inverse = inverse[:, 0]
+        self._rise = (inverse[:, 1:2] - inverse[:, :1]).T * one
+        self._rise += (inverse[:, 2:3] - inverse[:, :1]).T * two
+        self.slope = self._rise[0]
+
+    def inside(self, k: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """First column, and the one after the last, whose middle is in triangle k on line y."""
+        x0, y0 = self.origin[k].T
+        low, high = np.full(len(k), -np.inf), np.full(len(k), np.inf)
+        for weight, at_origin in zip(self._weights, (1.0, 0.0, 0.0), strict=True):
+            slope, value = weight[0][k], at_origin + EDGE + weight[1][k] * (y - y0)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                zero = x0 - value / slope  # of a level edge infinite: all of the line, or none
+            low = np.where(slope > 0, np.maximum(low, zero), low)
+            high = np.where(slope < 0, np.minimum(high, zero), high)
+            high = np.where((slope == 0) & (value < 0), -np.inf, high)
+        return np.ceil(low - 0.5), np.floor(high - 0.5) + 1
+
+    def nearness(self, k: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """1/depth of triangle k at (x, y)."""
+        x0, y0 = self.origin[k].T
+        return self._inverse[k] + self._rise[0][k] * (x - x0) + self._rise[1][k] * (y - y0)
+
+
+def _runs(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """For counts (n,): i as often as counts[i] says, and 0, 1, ... within each."""
+    number = np.repeat(np.arange(len(counts)), counts)
+    return number, np.arange(len(number)) - (np.cumsum(counts) - counts)[number]
 
 
 def _layers(pixel: np.ndarray) -> Iterator[np.ndarray]:

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:  # nodes need the colours, and not the half second that matplotlib takes
     from matplotlib.figure import Figure
 
@@ -87,10 +89,20 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def png_bytes(figure: Figure, dpi: int = 144) -> bytes:
-    """Return the figure as PNG; equal figures give equal bytes (no date inside)."""
+    """Return the figure as PNG; equal figures give equal bytes (no date inside).
+
+    Without savefig, which draws twice: once to lay the figure out, once in earnest.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from PIL import Image
+
     buffer = io.BytesIO()
     with styled():
-        figure.savefig(buffer, format="png", dpi=dpi, metadata={"Software": None})
+        figure.set_dpi(dpi)
+        canvas = FigureCanvasAgg(figure)
+        canvas.draw()
+        drawn = Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3])  # all are opaque
+        drawn.save(buffer, "png", dpi=(dpi, dpi))
     return buffer.getvalue()
 
 

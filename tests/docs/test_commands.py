@@ -114,6 +114,8 @@ def check_diffsim(words, whole):
             parser().parse_args(words)
         except (SystemExit, Exception) as error:
             raise AssertionError(f"not understood: {error}") from None
+        if words[0] == "node" and words[1] in NODES:
+            check_parameters(words[1], words[2:])
         return
     named = [word for word in words[1:] if word in COMMANDS] if "|" in words else []
     actions = parser()._subparsers._group_actions[0].choices
@@ -180,6 +182,7 @@ def check_parameters(node, words):
 
     pairs = itertools.pairwise(words)
     given = {word.split(":=")[0] for before, word in pairs if before == "-p"}
+    given.discard("use_sim_time")  # every node has it
     assert given <= {spec.name for spec in node_class(node).PARAMETERS}
 
 
@@ -206,6 +209,7 @@ def test_command_lines_of_a_page_are_understood(page, capsys):
         ("./run validate none", False),
         ("./run experiment ur5_throw --twins a.yaml", True),
         ("./run experiment none", True),
+        ("diffsim node driver --ros-args -p dryrun:=false", True),
         ("./run driver --ros-args -p dryrun:=false", False),
         ("ros2 launch diffsim_ros driver.launch.py mok:=true", False),
         ("ros2 action send_goal /a/b diffsim_interfaces/action/Plan '{tasks: a}'", False),

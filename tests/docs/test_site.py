@@ -54,6 +54,22 @@ def test_every_page_is_in_the_navigation(site):
     assert pages <= links, pages - links
 
 
+@pytest.mark.slow
+def test_videos_are_where_pages_name_them(site):
+    found = [
+        (page.parent / name).resolve()
+        for page in site.rglob("*.html")
+        for name in re.findall(r'<video[^>]* src="([^"]+)"', page.read_text())
+    ]
+    assert found and not [video for video in found if not video.is_file()]
+
+
+def test_pictures_are_small():
+    wrong = {p.name: p.stat().st_size for p in (ROOT / "docs" / "images").iterdir()
+             if p.stat().st_size > 400_000}  # fmt: skip
+    assert not wrong
+
+
 def test_the_benchmarks_are_those_of_the_results():
     from validation.benchmarks import PAGE, markdown
 

@@ -11,7 +11,7 @@ import re
 import pytest
 
 from diffsim_ros.errors import InputError
-from tests.pages import ROOT, all_pages
+from tests.pages import ROOT, WHOLE, all_pages
 
 BLOCK = re.compile(
     r"(?:^<!-- not run: (?P<why>.+?) -->\n)?^```python\n(?P<code>.*?)^```", re.MULTILINE | re.DOTALL
@@ -27,7 +27,7 @@ def blocks(page):
         yield text.count("\n", 0, found.start("code")), found["why"], found["code"]
 
 
-PAGES = [page for page in all_pages() if any(blocks(page))]
+PAGES = [page for page in all_pages() if any(blocks(page)) and page not in WHOLE]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
