@@ -60,6 +60,7 @@ from diffsim_ros.sensing.frames import Transform
 from diffsim_ros.sensing.observation import MarkerFrame, PoseSample, WrenchSample
 from diffsim_ros.twin.config import WORLD, LinkPose, link_tree
 from diffsim_ros.twin.output_sensors import OutputSensor, WrenchSensor
+from diffsim_ros.twin.record import TwinRecord
 from diffsim_ros.twin.sensors import CloudSensor, MarkerSensor, TwinSensor, generator
 from diffsim_ros.twin.world import TICK, World
 
@@ -120,7 +121,7 @@ class Simulator(ServingNode):
         self._clouds: deque[tuple[TwinSensor, Job]] = deque()
         self._playing, self._until = bool(self["playing"]), 0
         self._stepped: Future | None = None
-        self._failure = ""
+        self._failure, self._ended = "", False
         self._resets: list[Future] = []
         self._answers: list[tuple[Future, str]] = []  # of resets, due at its next joint state
         self._last_tf, self._looked, self._owed = -NANO, time.monotonic(), 0.0
@@ -280,13 +281,25 @@ class Simulator(ServingNode):
                 number, self._counts[name] = self._counts[name], self._counts[name] + 1
                 if isinstance(sensor, CloudSensor) and not self._out[name].get_subscription_count():
                     continue  # rendering takes long, and nobody subscribes
-                record = record or world.record()
+                if record is None:
+                    record = world.record()
+                    self._say_end(record)
                 draw = generator(self.twin.config.seed, world.number, name, number)
                 asked = record, (stamp - world.origin) / NANO, stamp, draw
                 if isinstance(sensor, CloudSensor):
                     self._clouds.append((sensor, self._eyes.submit(sensor.sample, *asked)))
                 else:
                     self._publish(sensor, sensor.sample(*asked))
+
+    def _say_end(self, record: TwinRecord) -> None:
+        """Once an attempt: sensors go on, and what they see from here on is no motion."""
+        if self._ended or not (bodies := record.stopped(self.world.elapsed)):
+            return
+        self._ended = True
+        self.get_logger().warning(
+            f"the scene ended {record.until:.3f} s after the attempt's begin: {', '.join(bodies)} "
+            "moved and stands still from here on; end recordings before, or lengthen its duration"
+        )
 
     def _stamp(self, sensor: TwinSensor, number: int) -> int:
         return self._start + round(number * NANO / sensor.rate)
@@ -348,7 +361,7 @@ class Simulator(ServingNode):
         """Robot and bodies at their places; the last attempt's truth is written."""
         answer = self._save()
         self.server.close()
-        self._failure = ""
+        self._failure, self._ended = "", False
         self.world.reset()
         self.server.controller, self.server.gripper = self.world.controller, self.world.gripper
         answer = f"attempt {self.world.number}{answer}"

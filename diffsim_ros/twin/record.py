@@ -17,6 +17,8 @@ from ..robots.kinematics import body_motions, link_pose
 from ..robots.trajectory import JointTrajectory
 from ..scene.model import SceneModel
 
+MOVES = 0.01
+"""Speed [m/s] above which a body moves."""
 KEYS = ("position", "orientation", "velocity", "spin")
 
 
@@ -193,6 +195,14 @@ class TwinRecord:
             for key in KEYS:
                 out[key][mask] = getattr(part, key)
         return BodyState(**out)
+
+    def stopped(self, time: float) -> tuple[str, ...]:
+        """Bodies that stand still at a time [s] only because the scene had ended before, while they
+        moved."""
+        if self.release is None or time <= self.until:
+            return ()
+        ends = {body: self.state(body, self.until).velocity for body in self.bodies}
+        return tuple(body for body, v in ends.items() if np.linalg.norm(v) > MOVES)
 
     def output(self, name: str, time: float) -> np.ndarray | None:
         """An output of the scene at a time [s], kept within what was simulated; None where nothing

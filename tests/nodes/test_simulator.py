@@ -12,6 +12,7 @@ pytest.importorskip("control_msgs")
 import yaml
 from diffsim_interfaces.action import Execute
 from geometry_msgs.msg import PoseStamped, WrenchStamped
+from rcl_interfaces.msg import Log
 from rclpy.qos import qos_profile_sensor_data
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState, PointCloud2
@@ -68,6 +69,7 @@ def test_a_throw_over_ros_is_seen_and_its_truth_kept(ros, lab, tmp_path):
     joints = ros.listen(JointState, "/joint_states", 1000)
     poses = ros.listen(PoseStamped, "/ball/pose", 1000)
     clouds = ros.listen(PointCloud2, "/camera/points", qos_profile_sensor_data)
+    said = ros.listen(Log, "/rosout", 1000)
     node = lab({"tracker": TRACKER, "camera": CAMERA}, truth_path=str(tmp_path / "truth"),
                rate_factor=0.5)  # fmt: skip
     ros.until(lambda: joints and poses and clouds, "joint states, poses and clouds")
@@ -77,6 +79,7 @@ def test_a_throw_over_ros_is_seen_and_its_truth_kept(ros, lab, tmp_path):
     report = convert_motion.report(result)
     assert report.code == "SUCCESS" and report.release_stamp, report
     ros.until(lambda: node.world.elapsed > 1.1, "the flight")
+    ros.until(lambda: any("ball moved and stands still" in m.msg for m in said), "the end")
     answer = ros.call(Trigger, "/simulator/reset")
     assert answer.success and "attempt 1" in answer.message
     # what came until now: attempt 1 goes on publishing

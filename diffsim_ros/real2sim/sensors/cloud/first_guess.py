@@ -9,10 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 
+from .... import meshes
 from ....errors import InputError
 from ....rotation import quat_between, quat_matrix
 from ....sensing.check import Examined
@@ -34,6 +36,8 @@ LEAST = 4
 """Frames that must see the body."""
 DENSITY = 100.0
 """Guess [kg/m^3] where no mass is given: foam."""
+LAYERS = 3
+"""Of tetrahedra in a ball."""
 YOUNG = 2.0e4
 """Guess [Pa]: soft foam."""
 
@@ -142,14 +146,24 @@ def _ball(points: np.ndarray) -> float:
 
 
 def _scene(size: Sequence[float], density: float, duration: float) -> str:
-    shape = f"{{ball: {{radius: {size[0] / 2:.5g}, layers: 3}}}}"
+    radius = size[0] / 2 * _flat_faces(LAYERS)
+    shape = f"{{ball: {{radius: {radius:.5g}, layers: {LAYERS}}}}}"
+    why = f"; a mesh of this radius has the volume of a ball of {size[0] / 2:.5g} m"
     if len(size) == 3:
         edges = ", ".join(f"{edge:.5g}" for edge in size)
-        shape = f"{{box: {{size: [{edges}], cells: [4, 4, 4]}}}}"
+        shape, why = f"{{box: {{size: [{edges}], cells: [4, 4, 4]}}}}", ""
     return filled(
-        __file__, "first_scene.yaml", g=G, duration=duration + 0.05, shape=shape, density=density,
-        young=YOUNG, height=max(size),
+        __file__, "first_scene.yaml", g=G, duration=duration + 0.05, shape=shape, why=why,
+        density=density, young=YOUNG, height=max(size),
     )  # fmt: skip
+
+
+@cache
+def _flat_faces(layers: int) -> float:
+    """Radius of a meshed ball over that of the round one with its volume."""
+    vertices, tets = meshes.ball(layers, 1.0)
+    edges = vertices[tets[:, 1:]] - vertices[tets[:, :1]]
+    return float((4.0 * np.pi / 3.0 / (np.linalg.det(edges).sum() / 6.0)) ** (1.0 / 3.0))
 
 
 def _estimation(
