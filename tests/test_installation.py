@@ -6,21 +6,21 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "diffsim_ros"
 KEYS = {
     "numpy": "python3-numpy", "scipy": "python3-scipy", "matplotlib": "python3-matplotlib",
     "PIL": "python3-pil", "argcomplete": "python3-argcomplete",
-    "yaml": "python3-yaml", "jinja2": "python3-jinja2", "urchin": "python3-urchin-pip",
-    "open3d": "python3-open3d-pip", "ament_index_python": "ament_index_python",
+    "yaml": "python3-yaml", "jinja2": "python3-jinja2",
 }  # fmt: skip
 """Import -> rosdep key, where they differ."""
 NO_KEY = {
-    "rosbags", "trimesh", "meshio", "pytetwild", "c3d", "torch", "mujoco", "gymnasium",
-    "stable_baselines3", "piqp", "jax", "viser", "imageio_ffmpeg", "ray",
+    "urchin", "rosbags", "open3d", "trimesh", "meshio", "pytetwild", "c3d", "torch", "mujoco",
+    "gymnasium", "stable_baselines3", "piqp", "jax", "viser", "imageio_ffmpeg", "ray",
 }  # fmt: skip
-"""From PyPI only: docs/how-to/install.md names them."""
+"""From PyPI, and optional: docs/how-to/install.md names them. bloom takes no keys of pip."""
 WITH_ROSBAGS = {"backports", "lz4"}
 """What unpacks compressed bags comes with rosbags."""
 BASE = """rclpy ament_index_python action_msgs builtin_interfaces diagnostic_msgs geometry_msgs
@@ -28,6 +28,8 @@ nav_msgs sensor_msgs std_msgs std_srvs trajectory_msgs unique_identifier_msgs ro
 rcl_interfaces visualization_msgs launch launch_ros ros2run ros2bag rosbag2_storage_mcap
 tf2_msgs""".split()
 """In ros-jazzy-ros-base."""
+PACKAGES = (".", "interfaces")
+"""Folders of the packages that are released."""
 
 
 def imported():
@@ -86,8 +88,44 @@ def test_the_recipe_of_colcon_installs_what_ros_base_lacks(name):
     recipe = page.split("## In a ROS 2 workspace")[1]
     recipe = recipe.split("```")[1]
     names = {name, f"ros-jazzy-{name.replace('_', '-')}"}
-    if name.startswith("python3-") and name.endswith("-pip"):
-        names = {name.split("-")[1]}
     if name == "diffsim_interfaces":
         names = {"interfaces"}
     assert names & set(recipe.split()), f"{name}: not in the recipe of docs/how-to/install.md"
+
+
+def every_key(manifest):
+    """Names that a package.xml depends on, for whatever."""
+    root = ElementTree.parse(manifest).getroot()
+    return {e.text for e in root if e.tag.endswith("depend")}
+
+
+def test_every_key_is_known_to_rosdep_and_none_is_of_pip():
+    """tools/rosdep.yaml has what was looked up; a released package may name nothing else."""
+    used = {key for folder in PACKAGES for key in every_key(ROOT / folder / "package.xml")}
+    known = yaml.safe_load((ROOT / "tools" / "rosdep.yaml").read_text())
+    assert used - {"diffsim_interfaces"} == set(known)
+    assert not [key for key in used if key.endswith("-pip")]
+    system = {key for key in known if re.match("eigen|pybind11-dev|python3-", key)}
+    for key in set(known) - system:
+        assert known[key] == {"ubuntu": [f"ros-jazzy-{key.replace('_', '-')}"]}
+
+
+@pytest.mark.filterwarnings("ignore:nodes.Node.traverse:DeprecationWarning")  # catkin_pkg's
+@pytest.mark.parametrize("folder", PACKAGES)
+def test_bloom_finds_what_it_needs(folder):
+    """A manifest without a warning, a licence, a changelog; `tools/bloom_check.sh` runs bloom."""
+    manifests = pytest.importorskip("catkin_pkg.package", reason="no catkin_pkg")
+    from catkin_pkg.changelog import get_changelog_from_path
+
+    warned = []
+    package = manifests.parse_package(str(ROOT / folder / "package.xml"), warnings=warned)
+    package.validate(warnings=warned)
+    assert not warned
+    assert [author.name for author in package.authors] == ["The diffsim_ros authors"]
+    (licence,) = package.licenses
+    assert (str(licence), licence.file) == ("Apache-2.0", "LICENSE")
+    assert (ROOT / folder / "LICENSE").read_text() == (ROOT / "LICENSE").read_text()
+    changes = get_changelog_from_path(str(ROOT / folder), package.name)
+    assert changes.package_name == package.name
+    released = [version for version, *_ in changes.foreach_version()]
+    assert released[:1] == [package.version] or "\nForthcoming\n-----------\n* " in changes.rst
