@@ -1,6 +1,8 @@
 """What is asked of whoever installs: names that registries have, and no dependency forgotten."""
 
 import ast
+import fnmatch
+import json
 import re
 from pathlib import Path
 from xml.etree import ElementTree
@@ -25,7 +27,7 @@ WITH_ROSBAGS = {"backports", "lz4"}
 """What unpacks compressed bags comes with rosbags."""
 BASE = """rclpy ament_index_python action_msgs builtin_interfaces diagnostic_msgs geometry_msgs
 nav_msgs sensor_msgs std_msgs std_srvs trajectory_msgs unique_identifier_msgs rosgraph_msgs
-rcl_interfaces visualization_msgs launch launch_ros ros2run ros2bag rosbag2_storage_mcap
+rcl_interfaces visualization_msgs launch launch_ros ros2launch ros2run ros2bag rosbag2_storage_mcap
 tf2_msgs""".split()
 """In ros-jazzy-ros-base."""
 PACKAGES = (".", "interfaces")
@@ -79,7 +81,7 @@ def test_package_xml_names_all_that_is_imported_started_and_recorded_with():
     launched = "".join(path.read_text() for path in (ROOT / "launch").glob("*.py"))
     launched += (PACKAGE / "nodes" / "launching.py").read_text()
     assert '"rviz2"' in launched and '"bag", "record", "--storage", "mcap"' in launched
-    assert {"rviz2", "ros2bag", "ros2run", "rosbag2_storage_mcap"} <= keys()
+    assert {"rviz2", "ros2bag", "ros2launch", "ros2run", "rosbag2_storage_mcap"} <= keys()
 
 
 @pytest.mark.parametrize("name", sorted(keys() - set(BASE)))
@@ -129,3 +131,58 @@ def test_bloom_finds_what_it_needs(folder):
     assert changes.package_name == package.name
     released = [version for version, *_ in changes.foreach_version()]
     assert released[:1] == [package.version] or "\nForthcoming\n-----------\n* " in changes.rst
+
+
+# --- the image ------------------------------------------------------------------------------------
+
+
+def instructions():
+    """(word, arguments) of tools/Dockerfile, continued lines joined."""
+    text = re.sub(r"^#.*\n", "", (ROOT / "tools" / "Dockerfile").read_text(), flags=re.M)
+    lines = re.sub(r"\\\n\s*", "", text).splitlines()
+    return [tuple(line.split(" ", 1)) for line in lines if line]
+
+
+def not_copied():
+    lines = (ROOT / ".dockerignore").read_text().splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def test_the_image_copies_what_the_build_reads():
+    steps = instructions()
+    assert steps[0] == ("FROM", "ros:jazzy-ros-base")
+    sources = [rest.split()[0] for word, rest in steps if word == "COPY"]
+    assert sources[-1] == "."
+    cmake = (ROOT / "CMakeLists.txt").read_text()
+    installed = re.search(r"foreach\(_folder IN ITEMS ([\w ]+)\)", cmake).group(1).split()
+    read = ["native/scene.cpp", "diffsim_ros/cli.py", "interfaces/CMakeLists.txt", "LICENSE",
+            "tools/executable.py.in", *(f"{folder}/" for folder in installed)]  # fmt: skip
+    for path in [*sources[:-1], *read]:
+        assert (ROOT / path).exists(), path
+        for pattern in not_copied():
+            whole = pattern.removeprefix("**/")
+            assert not fnmatch.fnmatch(path.rstrip("/"), whole), (path, pattern)
+            assert path.split("/")[0] != pattern, (path, pattern)
+
+
+def test_the_image_installs_what_is_declared():
+    commands = " ".join(rest for word, rest in instructions() if word == "RUN")
+    skipped = re.search(r"--skip-keys (\S+)", commands).group(1).split()
+    assert set(skipped) < keys()
+    assert "--from-paths diffsim_ros diffsim_ros/interfaces" in commands
+    more = re.search(r"--no-install-recommends ([^&]+)&&", commands).group(1).split()
+    recipe = (ROOT / "docs" / "how-to" / "install.md").read_text()
+    assert set(more) <= set(recipe.split("## In a ROS 2 workspace")[1].split("```")[1].split())
+    pinned = re.search(r"\^\(([\w|-]+)\)==", commands).group(1).split("|")
+    constraints = (ROOT / "tools" / "requirements" / "constraints.txt").read_text()
+    assert len(pinned) == 3 and all(f"\n{name}==" in constraints for name in pinned)
+    options = set(re.findall(r"-D(DIFFSIM_\w+)", commands))
+    assert (
+        options == {"DIFFSIM_ARCH"} and "set(DIFFSIM_ARCH" in (ROOT / "CMakeLists.txt").read_text()
+    )
+
+
+def test_the_image_starts_a_launch_file_that_is_there():
+    (command,) = (json.loads(rest) for word, rest in instructions() if word == "CMD")
+    assert command[:3] == ["ros2", "launch", "diffsim_ros"]
+    assert (ROOT / "launch" / command[3]).is_file()
