@@ -30,6 +30,9 @@ nav_msgs sensor_msgs std_msgs std_srvs trajectory_msgs unique_identifier_msgs ro
 rcl_interfaces visualization_msgs launch launch_ros ros2launch ros2run ros2bag rosbag2_storage_mcap
 tf2_msgs""".split()
 """In ros-jazzy-ros-base."""
+ORDER = """name version description maintainer license url author depend member_of_group
+export""".split()
+"""Of the elements of a package.xml (REP 149)."""
 PACKAGES = (".", "interfaces")
 """Folders of the packages that are released."""
 
@@ -119,6 +122,9 @@ def test_bloom_finds_what_it_needs(folder):
     manifests = pytest.importorskip("catkin_pkg.package", reason="no catkin_pkg")
     from catkin_pkg.changelog import get_changelog_from_path
 
+    root = ElementTree.parse(ROOT / folder / "package.xml").getroot()
+    order = [ORDER.index(re.sub(r"\w*depend$", "depend", element.tag)) for element in root]
+    assert order == sorted(order), "package_format3.xsd, which ament_xmllint reads, has one order"
     warned = []
     package = manifests.parse_package(str(ROOT / folder / "package.xml"), warnings=warned)
     package.validate(warnings=warned)

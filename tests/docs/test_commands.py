@@ -164,7 +164,7 @@ def check_ros(words, whole):
         assert {word.split(":=")[0] for word in rest[2:] if ":=" in word} <= known
     elif kind == "run" and rest[:1] == ["diffsim_ros"]:
         executables = (ROOT / "CMakeLists.txt").read_text()
-        assert re.search(rf"[ (]{rest[1]}[ )]", executables), f"no executable {rest[1]}"
+        assert re.search(rf"[\s(]{rest[1]}[\s)]", executables), f"no executable {rest[1]}"
         if rest[1] in NODES:
             check_parameters(rest[1], rest[2:])
         else:

@@ -29,7 +29,7 @@ def test_every_argument_has_a_default_and_a_description(entities):
 
 def test_every_node_is_installed_and_started_by_a_file(monkeypatch):
     cmake = (ROOT / "CMakeLists.txt").read_text()
-    installed = re.search(r"foreach\(_node IN ITEMS ([\w ]+)\)", cmake).group(1).split()
+    installed = re.search(r"foreach\(_node IN ITEMS ([\w\s]+)\)", cmake).group(1).split()
     launched = [n for file in FILES for n in nodes(described(file, monkeypatch))]
     started = {n["executable"] for n in launched if n["package"] == "diffsim_ros"}
     assert started == set(installed)
