@@ -26,9 +26,9 @@ NO_KEY = {
 WITH_ROSBAGS = {"backports", "lz4"}
 """What unpacks compressed bags comes with rosbags."""
 BASE = """rclpy ament_index_python action_msgs builtin_interfaces diagnostic_msgs geometry_msgs
-nav_msgs sensor_msgs std_msgs std_srvs trajectory_msgs unique_identifier_msgs rosgraph_msgs
-rcl_interfaces visualization_msgs launch launch_ros ros2launch ros2run ros2bag rosbag2_storage_mcap
-tf2_msgs""".split()
+lifecycle_msgs nav_msgs sensor_msgs std_msgs std_srvs trajectory_msgs unique_identifier_msgs
+rosgraph_msgs rcl_interfaces visualization_msgs launch launch_ros ros2launch ros2run ros2bag
+rosbag2_storage_mcap tf2_msgs""".split()
 """In ros-jazzy-ros-base."""
 ORDER = """name version description maintainer license url author depend member_of_group
 export""".split()

@@ -13,7 +13,7 @@ WORDS = (
     "node list", "topic list | echo TOPIC | hz TOPIC | pub TOPIC TYPE VALUES",
     "service list | call NAME TYPE VALUES", "action list | send_goal NAME TYPE GOAL",
     "param list NODE | get NODE NAME | set NODE NAME VALUE | describe NODE NAME...",
-    "run diffsim_ros NAME",
+    "lifecycle get NODE | set NODE TRANSITION", "run diffsim_ros NAME",
 )  # fmt: skip
 
 

@@ -19,6 +19,8 @@ from typing import Any
 
 import yaml
 from action_msgs.msg import GoalStatus
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState, GetState
 from rcl_interfaces.msg import Parameter, ParameterType
 from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters, SetParameters
 from rclpy.action import get_action_names_and_types
@@ -193,11 +195,15 @@ def send_goal(caller: Caller, options: argparse.Namespace) -> None:
 # --- parameters -----------------------------------------------------------------------------------
 
 
+def _node(caller: Caller, options: argparse.Namespace) -> str:
+    """Its full name."""
+    space = "" if options.node.startswith("/") else caller.node.get_namespace().rstrip("/") + "/"
+    return space + options.node
+
+
 def parameter(caller: Caller, options: argparse.Namespace) -> None:
     """param list, get, set, describe."""
-    node = options.node
-    if not node.startswith("/"):
-        node = f"{caller.node.get_namespace().rstrip('/')}/{node}"
+    node = _node(caller, options)
     if options.verb == "list":
         request: Any = ListParameters.Request()
         answer = caller.call(ListParameters, f"{node}/list_parameters", request)
@@ -220,6 +226,17 @@ def parameter(caller: Caller, options: argparse.Namespace) -> None:
         answer = caller.call(DescribeParameters, f"{node}/describe_parameters", request)
         for one in answer.descriptors:
             print(_yaml(plain(one, WHOLE)))
+
+
+def lifecycle(caller: Caller, options: argparse.Namespace) -> None:
+    """lifecycle get, set: the state of a managed node, and a transition of it."""
+    node = _node(caller, options)
+    if options.verb == "set":
+        wanted = ChangeState.Request(transition=Transition(label=options.transition))
+        if not caller.call(ChangeState, f"{node}/change_state", wanted, WHOLE).success:
+            raise CallFailed(f"{node}: {options.transition} failed, or is not possible now")
+    state = caller.call(GetState, f"{node}/get_state", GetState.Request()).current_state
+    print(f"{state.label} [{state.id}]")
 
 
 # --- command line ---------------------------------------------------------------------------------
@@ -250,6 +267,7 @@ def make_parser() -> argparse.ArgumentParser:
         for noun, text in (
             ("node", "list"), ("topic", "list, echo, hz, pub"), ("service", "list, call"),
             ("action", "list, send_goal"), ("param", "list, get, set, describe"),
+            ("lifecycle", "get, set"),
         )
     }  # fmt: skip
 
@@ -282,6 +300,8 @@ def make_parser() -> argparse.ArgumentParser:
     verb("param", "get", parameter, "node", "name")
     verb("param", "set", parameter, "node", "name", "value")
     verb("param", "describe", parameter, "node").add_argument("names", nargs="+")
+    verb("lifecycle", "get", lifecycle, "node")
+    verb("lifecycle", "set", lifecycle, "node", "transition")
     run = nouns.add_parser("run", help="run diffsim_ros NAME: as diffsim node NAME")
     run.add_argument("package", choices=["diffsim_ros"])
     run.add_argument("name")

@@ -14,6 +14,7 @@ from control_msgs.action import FollowJointTrajectory  # noqa: E402
 from geometry_msgs.msg import PoseStamped  # noqa: E402
 from rclpy.action import ActionServer, CancelResponse  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
+from rclpy.lifecycle import LifecycleNode  # noqa: E402
 from rclpy.signals import SignalHandlerOptions  # noqa: E402
 from std_srvs.srv import SetBool  # noqa: E402
 
@@ -75,6 +76,8 @@ def server(ros_domain):
     rclpy.init(context=context, signal_handler_options=SignalHandlerOptions.NO)
     executor, found = SingleThreadedExecutor(context=context), Server(context)
     executor.add_node(found.node)
+    managed = LifecycleNode("managed", namespace="/_hidden", context=context)
+    executor.add_node(managed)
     stop = threading.Event()
 
     def spin():
@@ -88,6 +91,7 @@ def server(ros_domain):
     thread.join()
     found.action.destroy()
     executor.shutdown()
+    managed.destroy_node()
     found.node.destroy_node()
     rclpy.shutdown(context=context)
 
@@ -182,6 +186,14 @@ def test_parameters_are_listed_read_and_set_and_refusals_are_shown(server, call)
     assert code == 1 and "Wrong parameter type" in error
     assert "no parameter gane" in call("param", "get", "/server", "gane")[2]
     assert "name: gain\ntype: 3\n" in call("param", "describe", "/server", "gain")[1]
+
+
+def test_the_state_of_a_managed_node_is_read_and_changed(call):
+    node = "/_hidden/managed"
+    assert call("lifecycle", "get", node)[:2] == (0, "unconfigured [1]\n")
+    assert call("lifecycle", "set", node, "configure")[:2] == (0, "inactive [2]\n")
+    code, out, error = call("lifecycle", "set", node, "configure")
+    assert (code, out) == (1, "") and "not possible now" in error
 
 
 def test_names_are_listed_without_hidden_ones(call):
