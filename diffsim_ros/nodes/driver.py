@@ -171,10 +171,11 @@ class Driver(ManagedNode):
             return convert_motion.command(goal.trajectory, goal.release)
 
         count = len(goal.trajectory.points)
-        work = self._execute(goal_name(handle), count, command, goal.blend, publish)
-        report = await answered(work, Report, "REFUSED")
-        finish(handle, report.code)
-        return convert_motion.execute_result(report)
+        with self.answering():
+            work = self._execute(goal_name(handle), count, command, goal.blend, publish)
+            report = await answered(work, Report, "REFUSED")
+            finish(handle, report.code)
+            return convert_motion.execute_result(report)
 
     async def _on_topic(self, message: bytes) -> None:
         def command() -> JointCommand:

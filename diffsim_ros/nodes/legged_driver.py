@@ -147,11 +147,12 @@ class LeggedDriver(ManagedNode):
 
     async def _on_goal(self, handle) -> ExecuteLocomotion.Result:
         name = goal_name(handle)
-        work = self._execute(name, handle.request.plan, handle.publish_feedback)
-        report = await answered(work, Report, "REFUSED")
-        finish(handle, report.code)
-        run = self._walk[1] if self._walk is not None else self._run
-        return legged.walk_result(report, math.nan if run is None else run.tilt)
+        with self.answering():
+            work = self._execute(name, handle.request.plan, handle.publish_feedback)
+            report = await answered(work, Report, "REFUSED")
+            finish(handle, report.code)
+            run = self._walk[1] if self._walk is not None else self._run
+            return legged.walk_result(report, math.nan if run is None else run.tilt)
 
     _run: WalkRun | None = None
     _topics = 0

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import threading
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from time import monotonic
 from typing import Any, Protocol
 
@@ -20,6 +22,7 @@ from rclpy.lifecycle.node import LifecycleNodeMixin
 
 from diffsim_ros.errors import InputError
 from diffsim_ros.nodes.common import BaseNode, Declared
+from diffsim_ros.nodes.goal_server import GoalServer
 
 AUTOSTART = Declared("autostart", True, "configure and activate at the start (ros2 lifecycle)")
 LOOK = 0.01
@@ -45,6 +48,7 @@ class ManagedNode(LifecycleNodeMixin, BaseNode):
 
     STOPPING = 10.0
     supervision: Watcher
+    _action: GoalServer
 
     def __init__(self, name: str, **options: Any) -> None:
         BaseNode.__init__(self, name, **options)
@@ -53,6 +57,7 @@ class ManagedNode(LifecycleNodeMixin, BaseNode):
         self.beaten = monotonic()
         """When requests were last received here, or could have been."""
         self._unusable: Exception | None = None
+        self._starting, self._open = False, 0
         LifecycleNodeMixin.__init__(self)
         self._always = self._entities()
 
@@ -66,9 +71,21 @@ class ManagedNode(LifecycleNodeMixin, BaseNode):
 
     def start(self) -> None:
         """Configure and activate, unless someone else is to; raises what makes that impossible."""
-        if self["autostart"]:
-            if self.trigger_configure() != SUCCESS or self.trigger_activate() != SUCCESS:
-                raise self._unusable or RuntimeError("the node could not be configured")
+        if not self["autostart"]:
+            return
+        self._starting = True  # what is wrong is raised, not logged as well
+        if self.trigger_configure() != SUCCESS or self.trigger_activate() != SUCCESS:
+            raise self._unusable or RuntimeError("the node could not be configured")
+        self._starting = False
+
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """Around all that answers one goal: until its end the action is not taken down."""
+        self._open += 1
+        try:
+            yield
+        finally:
+            self._open -= 1
 
     def check_active(self) -> None:
         """Raise InputError unless requests are taken: before anything is sent, by any thread."""
@@ -87,9 +104,10 @@ class ManagedNode(LifecycleNodeMixin, BaseNode):
         except Exception as error:
             self._unusable = error
             self._clear()
-            if not isinstance(error, InputError):
-                traceback.print_exc()
-            self.get_logger().error(f"not configured: {error}")
+            if not self._starting:
+                if not isinstance(error, InputError):
+                    traceback.print_exc()
+                self.get_logger().error(f"not configured: {error}")
             return FAILURE
         return SUCCESS
 
@@ -106,7 +124,13 @@ class ManagedNode(LifecycleNodeMixin, BaseNode):
         return FAILURE
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """inactive -> unconfigured: parameters that count at the start may be set again."""
+        """inactive -> unconfigured: parameters that count at the start may be set again.
+
+        It stays inactive while a goal that was given up, in its checks, has not been answered.
+        """
+        if self._open:
+            self.get_logger().error("not cleaned up: a goal is still being answered; ask again")
+            return FAILURE
         self._clear()
         return SUCCESS
 
@@ -131,6 +155,7 @@ class ManagedNode(LifecycleNodeMixin, BaseNode):
         watcher = getattr(self, "supervision", None)
         if watcher is None:
             return True
+        self._action.refuse_received()
         self.give_up(why)
         watcher.flush(1)  # what was handed over before has begun now
         end, pause = monotonic() + self.STOPPING, threading.Event()

@@ -101,10 +101,36 @@ def test_deactivating_while_a_motion_is_checked_sends_nothing(bench, manager, mo
     bench.send()
     assert checking.wait(20.0)
     assert manager.change("deactivate")
+    assert not manager.change("cleanup") and manager.state == "inactive"  # it is to be answered
     assert manager.change("activate")  # at once again: the goal of before is given up all the same
     go_on.set()
     report = bench.report()
     assert report.code == "CANCELED" and report.message.endswith("nothing was sent"), report
+    wait_moves(bench)
+    assert not bench.lab.events
+
+
+def test_a_goal_that_is_received_meanwhile_is_refused_although_it_is_active_again(
+    bench, manager, monkeypatch
+):
+    bench.drive(gripper="none").known()
+    server, receiving, go_on = bench.driver._action, threading.Event(), threading.Event()
+    taken = server._taken_goal
+
+    def slow():
+        found = taken()
+        receiving.set()
+        go_on.wait(20.0)
+        return found
+
+    monkeypatch.setattr(server, "_taken_goal", slow)
+    goal = convert_motion.execute_goal(MOTION)
+    sent = bench.ros.asked(bench.client.send_goal_async, goal)
+    assert receiving.wait(20.0)
+    assert manager.change("deactivate") and manager.change("activate")
+    go_on.set()
+    handle = bench.ros.until(lambda: sent.done() and sent.result(), "an answer")
+    assert not handle.accepted
     wait_moves(bench)
     assert not bench.lab.events
 
