@@ -203,6 +203,14 @@ def check_parameters(node, words):
     assert given <= {spec.name for spec in node_class(node).PARAMETERS}
 
 
+@pytest.mark.parametrize("page", all_pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_page_that_uses_ros2_says_what_to_do_without_a_distribution(page):
+    text = page.read_text()
+    used = [line for line, _ in commands(text) if re.match(r"ros2 \w", line)]
+    if used and page.name not in ("nodes.md", "CHANGELOG.md"):
+        assert "nodes.md#without-a-ros-distribution" in text, used[:3]
+
+
 @pytest.mark.ros
 @pytest.mark.parametrize("page", all_pages(), ids=lambda page: str(page.relative_to(ROOT)))
 def test_command_lines_of_a_page_are_understood(page, capsys):
