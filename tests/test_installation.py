@@ -4,6 +4,8 @@ import ast
 import fnmatch
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -75,8 +77,6 @@ def test_every_pip_install_names_what_the_registry_has():
 
 
 def test_package_xml_names_all_that_is_imported_started_and_recorded_with():
-    import sys
-
     used = {name for name in imported() if name not in sys.stdlib_module_names}
     used -= NO_KEY | WITH_ROSBAGS
     missing = {KEYS.get(name, name) for name in used} - keys()
@@ -137,6 +137,22 @@ def test_bloom_finds_what_it_needs(folder):
     assert changes.package_name == package.name
     released = [version for version, *_ in changes.foreach_version()]
     assert released[:1] == [package.version] or "\nForthcoming\n-----------\n* " in changes.rst
+
+
+@pytest.mark.parametrize(("kind", "march"), [("None", set()), ("Release", {"-march=native"})])
+def test_a_package_of_a_distribution_runs_on_other_machines_too(kind, march, tmp_path):
+    """debhelper builds with CMAKE_BUILD_TYPE=None: optimised, but not for the machine's CPU."""
+    wanted = [f"-DCMAKE_BUILD_TYPE={kind}", "-DDIFFSIM_AMENT=OFF"]
+    python = f"-DPython3_EXECUTABLE={sys.executable}"
+    configure = ["cmake", "-S", str(ROOT), "-B", str(tmp_path), "-G", "Ninja", *wanted, python]
+    subprocess.run(configure, check=True, capture_output=True, timeout=120)
+    compiled = json.loads((tmp_path / "compile_commands.json").read_text())
+    commands = [one["command"] for one in compiled]
+    engine = [text.split() for text in commands if "/diffsim_native.dir/Unity" in text]
+    assert engine
+    for command in engine:
+        assert {word for word in command if word.startswith("-march")} == march
+        assert [word for word in command if re.fullmatch("-O.", word)][-1] == "-O3"
 
 
 # --- the image ------------------------------------------------------------------------------------
