@@ -45,6 +45,7 @@ COMMANDS = {
     "bench": "run the benchmarks of bench/, all or the named ones",
     "examples": "copy the example scenes, estimations, plans and robots into a folder",
     "node": "start a ROS 2 node of this package",
+    "ros2": "call services, send goals, read topics and set parameters, as `ros2` does",
     "completion": "print what makes a shell complete `diffsim` and its options",
 }
 

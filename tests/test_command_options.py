@@ -278,6 +278,23 @@ def test_a_node_becomes_the_process_with_all_its_arguments(capsys, monkeypatch):
     assert "an environment with ROS 2 (rclpy)" in capsys.readouterr().err
 
 
+def test_ros2_becomes_the_process_and_needs_ros(capsys, monkeypatch):
+    from diffsim_ros.commands import ros2
+
+    started = []
+    monkeypatch.setattr(ros2.os, "execv", lambda *command: started.append(command[1][1:]))
+    monkeypatch.setattr(ros2.importlib.util, "find_spec", lambda name: name)
+    main(["ros2", "topic", "echo", "/a", "--once", "--ros-args", "-r", "__ns:=/b"])
+    assert started == [["-m", "diffsim_ros.nodes.ros2", "topic", "echo", "/a", "--once",
+                        "--ros-args", "-r", "__ns:=/b"]]  # fmt: skip
+    monkeypatch.setattr(ros2.importlib.util, "find_spec", lambda name: None)
+    assert main(["ros2", "topic", "list"]) == 2
+    assert "no rclpy" in capsys.readouterr().err
+    assert main(["ros2"]) == 2 and "topic list" in capsys.readouterr().err
+    assert main(["ros2", "--help"]) == 0 and "send_goal" in capsys.readouterr().out
+    assert len(started) == 1
+
+
 # --- start, progress -----------------------------------------------------------------------------
 
 

@@ -92,7 +92,7 @@ def test_the_package_claims_one_command():
 
 def test_colcon_installs_what_diffsim_node_starts():
     cmake = (ROOT / "CMakeLists.txt").read_text()
-    groups = re.findall(r"foreach\(_(?:node|command) IN ITEMS ([\w ]+)\)", cmake)
+    groups = re.findall(r"foreach\(_(?:node|command) IN ITEMS ([\w\s]+)\)", cmake)
     assert [name for group in groups for name in group.split()] == list(NODES)
     for name in NODES:
         spec = importlib.util.find_spec(f"diffsim_ros.nodes.{name}")

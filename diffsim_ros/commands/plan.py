@@ -237,7 +237,7 @@ def write_all(stage: Path, result: Any, command: str | None) -> tuple[Any, dict]
     if command is not None:
         write_report(stage, seen, command)
     poses, markers = simulate.recording(model, result.best.motion, seen.animation())
-    bags.write_motion(stage / "motion.mcap", poses, markers=markers)
+    bags.write_motion(stage / "motion.mcap", poses, markers=markers, optional=True)
     return model, metrics
 
 

@@ -268,7 +268,7 @@ def write_all(
     bags.write_motion(
         stage / "motion.mcap", poses, markers=markers,
         wrenches=simulate_outputs.wrenches(model, rollout),
-        joints=simulate_outputs.joint_states(model, rollout),
+        joints=simulate_outputs.joint_states(model, rollout), optional=True,
     )  # fmt: skip
     return result, metrics
 

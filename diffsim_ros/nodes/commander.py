@@ -126,7 +126,7 @@ class Commander:
         self.wait(future.done, what, limit)
         return future.result()
 
-    def _met(self, name: str) -> None:
+    def _met(self, name: str, *limit: float) -> None:
         """Wait until the node that offers `name` knows this one, clients made before included.
 
         Before, its answers are lost: rmw_fastrtps drops one whose reader it has not found in 0.1 s.
@@ -143,7 +143,7 @@ class Commander:
             return any(future.done() for future in asked)
 
         try:
-            self.wait(answered, f"an answer of {node}")
+            self.wait(answered, f"an answer of {node}", *limit)
         finally:
             self.node.destroy_client(client)
 
@@ -217,7 +217,25 @@ class Commander:
         *,
         limit: float = 3600.0,
     ) -> Any:
-        """Send a goal to an action and wait for its result.
+        """The result of a goal sent to an action of ours; as `outcome`.
+
+        CallFailed also where the server aborted the goal without saying why.
+        """
+        status, result = self.outcome(kind, name, goal, feedback, limit=limit)
+        if status == GoalStatus.STATUS_ABORTED and result.error_code == SUCCESS:
+            raise CallFailed(f"{name}: ended by a defect; see the node's log")
+        return result
+
+    def outcome(
+        self,
+        kind: type,
+        name: str,
+        goal: Any,
+        feedback: Callable[[Any], None] = lambda message: None,
+        *,
+        limit: float = 3600.0,
+    ) -> tuple[int, Any]:
+        """Send a goal to any action and wait for its end: (GoalStatus, result).
 
         CallFailed if the server is not found, refuses, dies, or takes longer than `limit` [s]. What
         ends the wait once the goal was sent cancels it first: KeyboardInterrupt becomes Interrupted
@@ -248,9 +266,7 @@ class Commander:
                 raise
             if not handle.accepted:
                 raise CallFailed(f"{name}: the goal was refused")
-            if done.status == GoalStatus.STATUS_ABORTED and done.result.error_code == SUCCESS:
-                raise CallFailed(f"{name}: ended by a defect; see the node's log")
-            return done.result
+            return done.status, done.result
         finally:
             client.destroy()
 

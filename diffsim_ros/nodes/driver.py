@@ -10,6 +10,7 @@ out     the gripper's action or the robot's digital output
 out     /diagnostics        diagnostic_msgs/DiagnosticArray
 
 With `dry_run`, the default, everything is checked and nothing is sent. One motion at a time.
+The node has a managed life cycle (managed.py): only while it is active requests are taken.
 Requests are taken here, checked in a thread of their own, and watched by supervision.py.
 """
 
@@ -34,11 +35,12 @@ from trajectory_msgs.msg import JointTrajectory as TrajectoryMessage
 
 from diffsim_ros.errors import InputError
 from diffsim_ros.nodes import convert, convert_motion, surroundings
-from diffsim_ros.nodes.common import STREAM, BaseNode, Declared, run_node, share_folder
+from diffsim_ros.nodes.common import STREAM, Declared, run_node, share_folder
 from diffsim_ros.nodes.controller_server import GRIPPER, SET_IO, SPEED_SCALING
 from diffsim_ros.nodes.convert_motion import Report
 from diffsim_ros.nodes.goal_server import GoalServer
 from diffsim_ros.nodes.jobs import answered, explained, finish, goal_name
+from diffsim_ros.nodes.managed import AUTOSTART, ManagedNode
 from diffsim_ros.nodes.motion_job import MotionJob
 from diffsim_ros.nodes.motion_outputs import ANSWER, STEADY
 from diffsim_ros.nodes.motion_run import BRAKING, MotionRun
@@ -53,7 +55,7 @@ from diffsim_ros.robots.trajectory_check import Rules, check_motion
 
 FIXED = tuple(
     "robot controller output speed_scaling gripper gripper_action gripper_gap io_service "
-    "gripper_pin period realtime_priority".split()
+    "gripper_pin period realtime_priority autostart".split()
 )
 """Parameters that count at the start only."""
 FRESH = 1.0
@@ -66,10 +68,11 @@ POINT = 50
 """Bytes of a message per joint and point: more than the four rows of numbers have."""
 
 
-class Driver(BaseNode):
+class Driver(ManagedNode):
     """Takes requests one at a time: `_prepared` checks, a MotionRun sends and watches."""
 
     FIXED = FIXED
+    STOPPING = ANSWER + BRAKING + 1.0
     PARAMETERS = (
         Declared("robot", "", "robot YAML; empty: config/robots/ur5.yaml"),
         Declared("dry_run", True, "check only, send nothing"),
@@ -123,17 +126,22 @@ class Driver(BaseNode):
         Declared("lead", 0.05, "[s] from the gripper's command until the object is free", 0.0, 5.0),
         Declared("lag", 0.0, "[s] by which the arm follows its commands", 0.0, 1.0),
         Declared("period", 1.0, "[s] between two diagnostics", 0.05, 60.0),
+        AUTOSTART,
         *surroundings.PARAMETERS,
     )  # fmt: skip
 
     def __init__(self, **options: Any) -> None:
         super().__init__("driver", **options)
-        self._arm = load_arm(self["robot"] or share_folder() / "config" / "robots" / "ur5.yaml")
-        self._surroundings = surroundings.Surroundings(self, self._arm)
         self._job: MotionJob | None = None
         self._last, self._lag, self._leaving = "no motion yet", math.nan, False
         self._idle = threading.Event()
         self._idle.set()
+        self.start()
+
+    def set_up(self) -> None:
+        """Load the arm and what surrounds it; connect to the robot; offer topic and action."""
+        self._arm = load_arm(self["robot"] or share_folder() / "config" / "robots" / "ur5.yaml")
+        self._surroundings = surroundings.Surroundings(self, self._arm)
         self.supervision = Supervision(self, self._arm, lambda: self.beaten)
         self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", STREAM)
         # raw: a huge message is refused by its size, and parsed by the thread that checks it
@@ -142,8 +150,7 @@ class Driver(BaseNode):
             callback_group=self.together, raw=True,
         )  # fmt: skip
         self.create_timer(self["period"], self._diagnose, clock=STEADY)
-        self.beaten = monotonic()
-        """When requests were last received here, or could have been (Supervision's watchdog)."""
+        self.beaten = monotonic()  # Supervision's watchdog looks at it
         self.create_timer(BEAT, self._beat, clock=STEADY)
         self._action = GoalServer(
             self,
@@ -164,10 +171,11 @@ class Driver(BaseNode):
             return convert_motion.command(goal.trajectory, goal.release)
 
         count = len(goal.trajectory.points)
-        work = self._execute(goal_name(handle), count, command, goal.blend, publish)
-        report = await answered(work, Report, "REFUSED")
-        finish(handle, report.code)
-        return convert_motion.execute_result(report)
+        with self.answering():
+            work = self._execute(goal_name(handle), count, command, goal.blend, publish)
+            report = await answered(work, Report, "REFUSED")
+            finish(handle, report.code)
+            return convert_motion.execute_result(report)
 
     async def _on_topic(self, message: bytes) -> None:
         def command() -> JointCommand:
@@ -242,6 +250,10 @@ class Driver(BaseNode):
             return Report("REFUSED", str(error))
         if self._leaving:
             return Report("CANCELED", "the driver is ended; nothing was sent")
+        try:
+            self.check_active()
+        except InputError as error:
+            return Report("REFUSED", str(error))
         return None
 
     def _work(self, job: MotionJob, command: Callable, blend: float, end: Callable) -> None:
@@ -319,6 +331,7 @@ class Driver(BaseNode):
 
     def _check_at_last(self, trajectory: JointTrajectory) -> None:
         """Check again, quickly, what may have changed since then. Raises InputError."""
+        self.check_active()
         node = self.supervision
         node.check_speed()
         node.check_sources()
@@ -358,6 +371,8 @@ class Driver(BaseNode):
         node, job = self.supervision, self._job
         age = node.states.age(node.now)
         level, text = "ok", "dry run: nothing is sent" if self["dry_run"] else "ready"
+        if not self.active:
+            text = "inactive: nothing is accepted"
         if job is not None:
             text = f"{job.name}: {job.run.shown()}"
         if not 0.0 <= age <= self["state_age"]:
@@ -384,14 +399,12 @@ class Driver(BaseNode):
 
     def _cancel_for_good(self) -> None:
         self._leaving = True
-        if self._job is not None:
-            self._job.cancel("the driver is ended")
+        self.give_up("the driver is ended")
 
-    def destroy_node(self) -> None:
-        """Take clients and servers down first."""
-        self.supervision.end()
-        self._action.destroy()
-        super().destroy_node()
+    def give_up(self, why: str) -> None:
+        """Cancel the motion that is checked or executed."""
+        if self._job is not None:
+            self._job.cancel(why)
 
 
 def main(arguments: list[str] | None = None) -> int:

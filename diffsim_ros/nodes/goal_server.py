@@ -26,6 +26,10 @@ class GoalServer(ActionServer):
         options["goal_callback"] = self._on_received
         super().__init__(node, kind, name, on_goal, **options)
 
+    def refuse_received(self) -> None:
+        """Refuse the goal that is being received, if any, as a cancellation of all does."""
+        self._canceled = True
+
     def _on_received(self, _: Any) -> GoalResponse:
         return GoalResponse.REJECT if self._canceled else GoalResponse.ACCEPT
 

@@ -36,13 +36,14 @@ from rclpy.task import Future
 from diffsim_ros.errors import InputError
 from diffsim_ros.nodes import convert
 from diffsim_ros.nodes import convert_locomotion as legged
-from diffsim_ros.nodes.common import STREAM, BaseNode, Declared, run_node
+from diffsim_ros.nodes.common import STREAM, Declared, run_node
 from diffsim_ros.nodes.convert_motion import Report
 from diffsim_ros.nodes.driver import FRESH, LINGER, SWITCH
 from diffsim_ros.nodes.goal_server import GoalServer
 from diffsim_ros.nodes.jobs import answered, explained, finish, goal_name
 from diffsim_ros.nodes.legged_parameters import CONTROLLER, ROBOT, WHEELS, robot_of
 from diffsim_ros.nodes.legged_supervision import LeggedSupervision
+from diffsim_ros.nodes.managed import AUTOSTART, ManagedNode
 from diffsim_ros.nodes.motion_job import MotionJob
 from diffsim_ros.nodes.motion_outputs import ANSWER, STEADY
 from diffsim_ros.nodes.supervision import BEAT
@@ -63,10 +64,13 @@ ENDING = 10.0
 """[s] of the wall that the end of a walk is waited for as the driver is ended."""
 
 
-class LeggedDriver(BaseNode):
+class LeggedDriver(ManagedNode):
     """Takes plans; checks are made in threads, walks are watched by LeggedSupervision."""
 
-    FIXED = tuple("robot controller wheels imu output speed_scaling realtime_priority".split())
+    FIXED = tuple(
+        "robot controller wheels imu output speed_scaling realtime_priority autostart".split()
+    )
+    STOPPING = ANSWER + ENDING
     PARAMETERS = (
         ROBOT,
         Declared("dry_run", True, "check only, send nothing"),
@@ -109,16 +113,21 @@ class LeggedDriver(BaseNode):
         Declared("point_time", 0.02, "[s] ahead that single points are", 0.001, 1.0),
         Declared("feedback_rate", 10.0, "[Hz] of the action's feedback", 0.1, 100.0),
         Declared("period", 1.0, "[s] between two diagnostics", 0.05, 60.0),
+        AUTOSTART,
     )  # fmt: skip
 
     def __init__(self, **options: Any) -> None:
         super().__init__("legged_driver", **options)
-        self.robot = robot_of(self)
         self._job: MotionJob | None = None  # that is being checked
         self._walk: tuple[str, WalkRun] | None = None  # goal of the plan that runs, and its run
         self._last, self._leaving = "no walk yet", False
         self._idle = threading.Event()
         self._idle.set()
+        self.start()
+
+    def set_up(self) -> None:
+        """Load the robot, connect to it, offer topic and action."""
+        self.robot = robot_of(self)
         self.beaten = monotonic()
         self.supervision = LeggedSupervision(self, self.robot, lambda: self.beaten)
         self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", STREAM)
@@ -138,11 +147,12 @@ class LeggedDriver(BaseNode):
 
     async def _on_goal(self, handle) -> ExecuteLocomotion.Result:
         name = goal_name(handle)
-        work = self._execute(name, handle.request.plan, handle.publish_feedback)
-        report = await answered(work, Report, "REFUSED")
-        finish(handle, report.code)
-        run = self._walk[1] if self._walk is not None else self._run
-        return legged.walk_result(report, math.nan if run is None else run.tilt)
+        with self.answering():
+            work = self._execute(name, handle.request.plan, handle.publish_feedback)
+            report = await answered(work, Report, "REFUSED")
+            finish(handle, report.code)
+            run = self._walk[1] if self._walk is not None else self._run
+            return legged.walk_result(report, math.nan if run is None else run.tilt)
 
     _run: WalkRun | None = None
     _topics = 0
@@ -168,6 +178,10 @@ class LeggedDriver(BaseNode):
         """Check, and unless it is a dry run carry out; always answers."""
         if self._leaving:
             return Report("CANCELED", "the driver is ended; nothing was sent")
+        try:
+            self.check_active()
+        except InputError as error:
+            return Report("REFUSED", str(error))
         if self._job is not None:
             text = f"a plan is being checked ({self._job.name}); nothing was sent"
             return Report("BUSY", text)
@@ -305,6 +319,7 @@ class LeggedDriver(BaseNode):
 
     def _check_begin(self, course: WalkCourse) -> None:
         """What may change until it is sent: where the robot is, and how it stands."""
+        self.check_active()
         node = self.supervision
         node.check_sources()
         if not node.scaling >= FULL_SPEED:
@@ -322,6 +337,7 @@ class LeggedDriver(BaseNode):
     def _check_continuation(
         self, course: WalkCourse, run: WalkRun | None, rules: PlanRules
     ) -> None:  # fmt: skip
+        self.check_active()
         found = None if run is None else run.running()
         running, time = (None, 0.0) if found is None else found
         check_continuation(course, running, time, self["continue_ahead"], rules)
@@ -354,6 +370,8 @@ class LeggedDriver(BaseNode):
         node = self.supervision
         age = node.states.age(node.now)
         level, text = "ok", "dry run: nothing is sent" if self["dry_run"] else "ready"
+        if not self.active:
+            text = "inactive: nothing is accepted"
         if self._walk is not None:
             text = f"{self._walk[0]}: {self._walk[1].shown()}"
         if not 0.0 <= age <= self["state_age"]:
@@ -377,16 +395,14 @@ class LeggedDriver(BaseNode):
 
     def _cancel_for_good(self) -> None:
         self._leaving = True
-        if self._job is not None:
-            self._job.cancel("the driver is ended")
-        if self._walk is not None:
-            self._walk[1].cancel("the driver is ended")
+        self.give_up("the driver is ended")
 
-    def destroy_node(self) -> None:
-        """Take clients and servers down first."""
-        self.supervision.end()
-        self._action.destroy()
-        super().destroy_node()
+    def give_up(self, why: str) -> None:
+        """Cancel the plan that is checked, and bring a walking robot to stand."""
+        if self._job is not None:
+            self._job.cancel(why)
+        if self._walk is not None:
+            self._walk[1].cancel(why)
 
 
 class _Unsent:

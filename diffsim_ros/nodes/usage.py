@@ -74,7 +74,8 @@ PAGE = """# Parameters of the nodes
 
 Written by `./run python -m diffsim_ros.nodes.usage` from what the nodes declare. Set them by
 `--ros-args -p NAME:=VALUE` at the start, in a file like
-[those in config/nodes/](../../config/nodes/observer.yaml), or later by `ros2 param set`; those
+[those in config/nodes/](../../config/nodes/observer.yaml), or later by `ros2 param set`
+([also without a distribution](../how-to/nodes.md#without-a-ros-distribution)); those
 marked *at the start* stay as they were. What a node does with them: [nodes](ros.md).
 """
 

@@ -7,6 +7,7 @@ need nothing else.  Read: MCAP and sqlite3, a folder with metadata.yaml or a sin
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -125,6 +126,7 @@ def write_motion(
     joints: Iterable[RecordedJoints] = (),
     transforms: bool = True,
     epoch_ns: int = EPOCH_NS,
+    optional: bool = False,
 ) -> Path:
     """Write poses, pictures (markers), labelled markers, clouds, wrenches and joint states as a
     rosbag2 MCAP.
@@ -135,9 +137,17 @@ def write_motion(
     with `ros2 bag play`.  Each motion is (topic, frame_id, t, position, orientation), see
     RecordedPoses; with `transforms` it is also sent on /tf, its topic without the leading slash
     being the child frame.  The bag appears whole or not at all.  Returns its path.
-    Raises FileExistsError if `path` exists, ValueError naming topic and sample for shapes that
-    disagree, non-finite numbers or times before the epoch.
+    optional  without the package `rosbags` warn and write nothing; for what only shows a result
+    Raises FileExistsError if `path` exists, InputError without `rosbags`, ValueError naming topic
+    and sample for shapes that disagree, non-finite numbers or times before the epoch.
     """
+    try:
+        build.require_rosbags()
+    except InputError as error:
+        if not optional:
+            raise
+        warnings.warn(f"{Path(path).name} is not written: {error}", stacklevel=2)
+        return Path(path)
     motions = [_checked(RecordedPoses(*motion)) for motion in motions]
     entries = [build.pose_entries(motion, epoch_ns) for motion in motions]
     if transforms:
@@ -247,6 +257,7 @@ def topics(path: str | os.PathLike[str]) -> dict[str, tuple[str, int]]:
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
     """A reader of the bag; what it cannot read is an InputError with a remedy."""
+    build.require_rosbags()
     from rosbags.rosbag2 import Reader
 
     if not exists(path):

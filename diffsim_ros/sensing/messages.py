@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..errors import InputError
 from ..output import STAGE_PREFIX, move_new
 from .building import Builder
 from .observation import MarkerFrame, PoseSample
@@ -78,9 +79,19 @@ class Entry(NamedTuple):
     build: Callable[[], Any]
 
 
+def require_rosbags() -> None:
+    """Raise InputError, with how to install it, where `rosbags` is missing: rosdep lacks it."""
+    try:
+        import rosbags  # noqa: F401
+    except ImportError as error:
+        remedy = "pip install rosbags"
+        raise InputError("bags", "rosbags", str(error), "the package rosbags", remedy) from error
+
+
 @cache
 def types() -> Any:
-    """Jazzy's message types and those of DEFINITIONS."""
+    """Jazzy's message types and those of DEFINITIONS. Raises InputError without `rosbags`."""
+    require_rosbags()
     from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
     store = get_typestore(Stores.ROS2_JAZZY)
@@ -100,10 +111,11 @@ def write_bag(
     gives a message, or its bytes (CDR).
     offered  topic -> what its publishers offered, for `ros2 bag play`; of others reliable, and
              latched where the topic is /tf_static
-    Raises FileExistsError if `path` exists.
+    Raises FileExistsError if `path` exists, InputError without `rosbags`.
     """
     if os.path.lexists(path):
         raise FileExistsError(17, "file exists", str(path))
+    require_rosbags()
     path.parent.mkdir(parents=True, exist_ok=True)
     stage = Path(tempfile.mkdtemp(prefix=STAGE_PREFIX, dir=path.parent))
     try:

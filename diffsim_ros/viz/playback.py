@@ -92,6 +92,7 @@ class Reel:
             markers=[self.pictures] if self.pictures.t else [],
             mocap=self._mocap,
             clouds=[self.clouds] if self.clouds.t else [],
+            optional=True,
         )
 
 

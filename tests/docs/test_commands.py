@@ -64,7 +64,7 @@ def check(line, whole):
     elif program == "diffsim":
         check_diffsim(rest, whole)
     else:
-        check_ros(rest)
+        check_ros(rest, whole)
 
 
 def check_run(words, whole):
@@ -89,6 +89,8 @@ def check_run(words, whole):
         assert importlib.util.find_spec(rest[1])
         if rest[1].startswith("diffsim_ros.nodes."):
             check_options_in_source(rest[1].rpartition(".")[2], rest[2:])
+    elif verb == "ros2":
+        check_ros(named if not whole else rest, whole)
     elif verb in NODES:
         check_parameters(verb, rest)
     else:
@@ -134,9 +136,27 @@ def options_of(parser):
             yield from options_of(inner)
 
 
-def check_ros(words):
+def check_ros(words, whole):
+    """Of ros2: known to our replacement of it, or one that stays with a distribution."""
+    from diffsim_ros.nodes import ros2
+
+    if not words or placeholder(words[0]):
+        return
     kind, *rest = words
-    if rest[1:2] and placeholder(rest[1]):
+    if kind == "bag" or words[:2] in (["launch", "ur_robot_driver"], ["run", "rviz2"]):
+        return
+    if kind != "launch":
+        known = ros2.make_parser()
+        nouns = known._subparsers._group_actions[0].choices
+        assert kind in nouns, f"./run ros2 has no {kind}"
+        if kind != "run" and rest and not placeholder(rest[0]):
+            assert rest[0] in nouns[kind]._subparsers._group_actions[0].choices
+        if whole:
+            try:
+                known.parse_args(words)
+            except SystemExit:
+                raise AssertionError("not understood by ./run ros2") from None
+    if kind in ("launch", "run") and (len(rest) < 2 or placeholder(rest[1])):
         return
     if kind == "launch" and rest[:1] == ["diffsim_ros"]:
         tree = ast.parse((ROOT / "launch" / rest[1]).read_text())
@@ -146,7 +166,7 @@ def check_ros(words):
         assert {word.split(":=")[0] for word in rest[2:] if ":=" in word} <= known
     elif kind == "run" and rest[:1] == ["diffsim_ros"]:
         executables = (ROOT / "CMakeLists.txt").read_text()
-        assert re.search(rf"[ (]{rest[1]}[ )]", executables), f"no executable {rest[1]}"
+        assert re.search(rf"[\s(]{rest[1]}[\s)]", executables), f"no executable {rest[1]}"
         if rest[1] in NODES:
             check_parameters(rest[1], rest[2:])
         else:
@@ -186,6 +206,14 @@ def check_parameters(node, words):
     assert given <= {spec.name for spec in node_class(node).PARAMETERS}
 
 
+@pytest.mark.parametrize("page", all_pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_page_that_uses_ros2_says_what_to_do_without_a_distribution(page):
+    text = page.read_text()
+    used = [line for line, _ in commands(text) if re.match(r"ros2 \w", line)]
+    if used and page.name not in ("nodes.md", "CHANGELOG.md"):
+        assert "nodes.md#without-a-ros-distribution" in text, used[:3]
+
+
 @pytest.mark.ros
 @pytest.mark.parametrize("page", all_pages(), ids=lambda page: str(page.relative_to(ROOT)))
 def test_command_lines_of_a_page_are_understood(page, capsys):
@@ -211,6 +239,9 @@ def test_command_lines_of_a_page_are_understood(page, capsys):
         ("./run experiment none", True),
         ("diffsim node driver --ros-args -p dryrun:=false", True),
         ("./run driver --ros-args -p dryrun:=false", False),
+        ("ros2 topic eco /diagnostics", True),
+        ("./run ros2 topic echo", True),
+        ("ros2 doctor", False),
         ("ros2 launch diffsim_ros driver.launch.py mok:=true", False),
         ("ros2 action send_goal /a/b diffsim_interfaces/action/Plan '{tasks: a}'", False),
     ],

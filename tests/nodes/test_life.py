@@ -155,7 +155,7 @@ def test_a_fleet_may_be_ended_before_its_nodes_have_begun(ros_domain, tmp_path):
 
 def test_every_installed_node_is_started_quietly():
     cmake = (ROOT / "CMakeLists.txt").read_text()
-    installed = re.search(r"foreach\(_node IN ITEMS ([\w ]+)\)", cmake).group(1).split()
+    installed = re.search(r"foreach\(_node IN ITEMS ([\w\s]+)\)", cmake).group(1).split()
     assert sorted(starting.NODES) == sorted(installed)
     for name in installed:
         assert name in NODES and (ROOT / "config" / "nodes" / f"{name}.yaml").is_file()

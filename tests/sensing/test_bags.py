@@ -1,6 +1,7 @@
 """Bags of poses: what is written is read back, real files are understood, bad ones refused."""
 
 import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -168,3 +169,16 @@ def test_bags_that_cannot_be_read_are_refused_in_one_line(tmp_path):
         with pytest.raises(InputError, match=words) as caught:
             read_poses(*arguments)
         assert "\n" not in str(caught.value) and str(arguments[0]) in str(caught.value)
+
+
+def test_without_rosbags_bags_are_refused_and_a_picture_of_a_result_is_left_out(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, "rosbags", None)
+    with pytest.raises(InputError, match="pip install rosbags"):
+        read_poses(RECORDED)
+    with pytest.raises(InputError, match="pip install rosbags"):
+        write_motion(tmp_path / "m.mcap", [track()])
+    with pytest.warns(UserWarning, match=r"m\.mcap is not written.*pip install rosbags"):
+        write_motion(tmp_path / "m.mcap", [track()], optional=True)
+    assert not list(tmp_path.iterdir())
