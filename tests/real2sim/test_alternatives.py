@@ -105,3 +105,33 @@ def test_the_command_tries_others_where_the_verdict_asks_for_it(file, tmp_path, 
     assert {"synthetic", "continuous damping"} <= set(metrics["models"])
     again = load_estimation(out / "alternatives" / "continuous_damping.yaml")
     assert again.scene["contact"][0]["damping"] == "continuous"
+
+
+def test_what_an_earlier_run_tried_does_not_stay_beside_new_results(file, tmp_path, capsys):
+    """--force replaces the comparison too: by a new one, or by none."""
+    out = tmp_path / "out"
+    short = ["fit.iterations=2", "fit.continuation={}", "fit.horizons=[12]",
+             "data.train.trials=[3, 4]"]  # fmt: skip
+    run = ["estimate", str(file), "--no-report", "--out", str(out), "--set", *short]
+    assert main([*run, "uncertainty.one_sided=false", "--try"]) in (0, 3)
+    tried = out / "alternatives"
+    assert (tried / "continuous_damping.yaml").exists()
+    assert "continuous_damping.yaml" in yaml.safe_load(
+        (tried / "result.yaml").read_text()
+    )["estimations"]  # fmt: skip
+    capsys.readouterr()
+    assert main([*run, "--try"]) == 2 and "exists already" in capsys.readouterr().err
+    (tried / "mine.yaml").write_text("a: 1")
+    fixed = [f"parameters.{name}.fixed=true" for name in ("stiffness", "friction")]
+    before = (tried / "metrics.json").read_text()
+    assert main([*run, *fixed, "--force", "--try"]) in (0, 3)
+    assert (tried / "metrics.json").read_text() != before and (tried / "mine.yaml").exists()
+    assert main([*run, "--force"]) in (0, 3)
+    assert [one.name for one in tried.iterdir()] == ["mine.yaml"]
+    (tried / "mine.yaml").unlink()
+    assert main([*run, "--force"]) in (0, 3) and not tried.exists()
+    tried.mkdir()
+    (tried / "result.yaml").write_text("command: simulate\n")
+    assert main([*run, "--force", "--try"]) == 2
+    assert "command: simulate" in capsys.readouterr().err
+    assert main([*run, "--force"]) in (0, 3) and (tried / "result.yaml").exists()
