@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError, NotConverged, nearest
+from ..executors.side_by_side import ALONE, SideBySide
 from ..inverse.model_comparison import Paired, paired_ratio
 from .alternatives import LAWS, by_law
 from .config import load_estimation
@@ -26,7 +27,6 @@ from .model import Model
 from .options import ChoiceOptions, EstimationConfig
 from .preflight import noise_model
 from .progress import Reporter
-from .side_by_side import ALONE, SideBySide
 
 WORTH = 1.1
 """Ratio of residuals from which another law is worth taking, where it is clear."""

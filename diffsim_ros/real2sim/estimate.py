@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..executors import Executor
+from ..executors.side_by_side import SideBySide
 from ..inverse.adequacy import Adequacy
 from ..inverse.bands import TrialBand
 from ..inverse.one_sided import Bound
@@ -37,7 +38,6 @@ from .results import (
     provenance,
     write_results,
 )
-from .side_by_side import SideBySide
 from .spread import band_figures, bands_of, noise_of, profiles_of, uncertainty_of
 from .verdict import verdict_of
 

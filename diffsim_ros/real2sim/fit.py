@@ -15,16 +15,16 @@ from typing import Any
 import numpy as np
 
 from ..errors import NotConverged
+from ..executors.side_by_side import ALONE, SideBySide
 from ..inverse.adam import AdamOptions, adam
 from ..inverse.optimizers import LMOptions, lbfgs, levenberg_marquardt
 from ..inverse.problem import Problem
 from ..inverse.simulation_problem import SimulationProblem
 from ..inverse.solution import STATUSES, Callback, Iteration, Solution
-from .model import Model
+from .model import Model, on_one_thread
 from .options import FitOptions
 from .progress import Reporter
 from .results import Step
-from .side_by_side import ALONE, SideBySide, on_one_thread
 from .surface import Surface, better_half
 
 START_SPREAD = 0.2

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import NotConverged
+from ..executors.side_by_side import ALONE, SideBySide
 from ..inverse.uncertainty import Uncertainty
 from .fit import ENOUGH_DRAWS, Fit, fit_trials, has_parts
-from .model import Model
+from .model import Model, on_one_thread
 from .progress import Reporter
-from .side_by_side import ALONE, SideBySide, on_one_thread
 from .surface import Surface
 
 FEWEST = 4

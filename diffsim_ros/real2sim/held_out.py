@@ -14,8 +14,8 @@ from ..inverse.optimizers import levenberg_marquardt
 from ..inverse.pinned import Pinned
 from .experiment import Data, Experiment
 from .fit import Fit, descend
+from .model import on_one_thread
 from .progress import Reporter
-from .side_by_side import on_one_thread
 
 Task = tuple[str, tuple[int, ...] | None, int | np.ndarray | None]
 """Model; fold, and z (nz,) fitted without it where that is known; or None and a validated trial."""

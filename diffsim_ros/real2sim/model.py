@@ -192,3 +192,12 @@ def _parameter(
         read_sets(Reader(config.place), options.sets, f"parameters.{name}.sets", known),
         free=not options.fixed,
     )
+
+
+def on_one_thread(model: Any) -> Any:
+    """A Model whose rollouts take one thread, as a worker has: digits do not depend on it."""
+    simulation = model.config.simulation
+    if "threads" not in {one.name for one in fields(simulation)}:
+        return model
+    config = replace(model.config, simulation=replace(simulation, threads=1))
+    return replace(model, config=config)

@@ -21,18 +21,18 @@ import numpy as np
 from ..errors import InputError
 from ..executors import Executor
 from ..executors.fingerprint import fingerprint
+from ..executors.side_by_side import ALONE, SideBySide
 from ..executors.tasks import Report
 from ..inverse.model_comparison import information_criteria, verdict
 from ..inverse.uncertainty import residual_noise
 from .experiment import experiment_of
 from .fit import Fit, descend, fit_of, fit_trials, has_parts, plain, whole_fit
 from .held_out import Fitted, Task, held_out, tasks_of
-from .model import Model
+from .model import Model, on_one_thread
 from .model_verdict import HeldOut, ModelComparison, ModelFit, Unfinished
 from .options import EstimationConfig
 from .progress import Progress, ProgressCallback, Reporter
 from .sensors.statics.loads import Load
-from .side_by_side import ALONE, SideBySide, on_one_thread
 from .spread import noise_of, solution_of, uncertainty_of
 
 FEW = 10

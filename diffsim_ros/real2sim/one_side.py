@@ -8,12 +8,12 @@ import numpy as np
 from scipy.stats import norm, t
 
 from ..errors import InputError
+from ..executors.side_by_side import ALONE, SideBySide
 from ..inverse.one_sided import LEVEL, Bound, one_sided
 from ..inverse.optimizers import LMOptions
 from ..inverse.uncertainty import Uncertainty, gauss_newton_covariance
 from .fit import Fit
 from .model import Model
-from .side_by_side import ALONE, SideBySide
 from .spread import Around, around, problem_around, solution_of
 
 USELESS = 0.5

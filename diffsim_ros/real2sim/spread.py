@@ -10,6 +10,7 @@ import numpy as np
 from scipy.stats import chi2, t
 
 from ..errors import InputError
+from ..executors.side_by_side import ALONE, SideBySide
 from ..inverse.adequacy import Adequacy, adequacy
 from ..inverse.bands import Band, TrialBand, prediction_bands
 from ..inverse.identifiability import identifiability
@@ -29,10 +30,9 @@ from ..inverse.uncertainty import (
     sandwich_covariance,
 )
 from .fit import Fit
-from .model import Model
+from .model import Model, on_one_thread
 from .options import UncertaintyOptions
 from .progress import Reporter
-from .side_by_side import ALONE, SideBySide, on_one_thread
 from .surface import Surface
 
 STATES = ("position", "orientation", "velocity", "angular_velocity")

@@ -1,17 +1,16 @@
-"""Independent parts of an estimation: here one after the other, or side by side by an executor."""
+"""Independent parts of some work: one after the other here, or side by side by an executor."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ..executors import Executor, gather
-from ..executors.executor import Function
-from ..executors.journal import Journal
-from ..executors.tasks import Report
+from .executor import Executor, Function
+from .journal import Journal
+from .tasks import Report, gather
 
 T = TypeVar("T")
 
@@ -68,12 +67,3 @@ class SideBySide:
 
 ALONE = SideBySide()
 """One after the other in this process, nothing kept."""
-
-
-def on_one_thread(model: Any) -> Any:
-    """A Model whose rollouts take one thread, as a worker has: digits do not depend on it."""
-    simulation = model.config.simulation
-    if "threads" not in {one.name for one in fields(simulation)}:
-        return model
-    config = replace(model.config, simulation=replace(simulation, threads=1))
-    return replace(model, config=config)
