@@ -88,7 +88,7 @@ def hardened(result: PlanResult, over: Over, cancel: Any, side: SideBySide = ALO
         (PlanSamples(one.config, _deviation(one), executed=True, fresh=True), one.best.controls)
         for one in (result, after)
     ]
-    spread = measured(plans, after.best.rollouts, side, cancel)
+    spread = measured(plans, after.best.rollouts, side)
     why = _not_better(result, found, spread)
     if not why:
         return replace(after, candidates=(after.best, *result.candidates[1:]), spread=spread)

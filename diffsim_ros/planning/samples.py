@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -16,6 +17,10 @@ from .config import PlanConfig
 from .evaluation import evaluated
 from .execution_check import every_other_executed, executed_problem, halved
 
+Task = tuple[np.ndarray, tuple[int, ...]]
+"""A point (nz,), or several (n, nz), and indices of samples."""
+SENDING = 0.003
+"""Seconds that the driver spends on a task of Ray, at most: below it does the motion itself."""
 FRESH_SEED = 1
 """Added to the seed: samples for evaluation differ from those of the search."""
 
@@ -66,25 +71,33 @@ class PlanSamples:
 
 
 def residuals_by(side: SideBySide, samples: PlanSamples) -> Residuals | None:
-    """Residuals at many points, motions by an executor; None: as the problem does it."""
+    """Residuals at many points, motions by an executor; None: as the problem does it.
+
+    The first point, which is done here, tells whether a motion takes longer than to send it.
+    """
     if not side:
         return None
     shared = samples.on_one_thread
 
     def residuals(points: Sequence[np.ndarray], cancel: Any) -> list[list[np.ndarray] | None]:
-        count = len(samples.problem.trials)
-        tasks = [(np.asarray(points), tuple(range(count)))]
-        if side.executor is not None:
-            tasks = [(z[None], (k,)) for z in np.asarray(points) for k in range(count)]
-
-        def here(_: int) -> list[list[np.ndarray] | None]:
-            return samples.problem.residuals(points, cancel=cancel)
-
-        found = side.results(some_residuals, tasks, lambda: shared, here, cancel=cancel)
+        problem, count = samples.problem, len(samples.problem.trials)
         if side.executor is None:
-            return found[0] or []
-        rows = [None if one is None else one[0] for one in found]
-        return [_joined(rows[i : i + count]) for i in range(0, len(rows), count)]
+            (found,) = side.results(
+                some_residuals, [(np.asarray(points), tuple(range(count)))], lambda: shared,
+                lambda _: problem.residuals(points, cancel=cancel), cancel=cancel,
+            )  # fmt: skip
+            return found or []
+        begun = time.perf_counter()
+        first = problem.residuals(points[:1], cancel=cancel)
+        if time.perf_counter() - begun < SENDING * count:
+            return [*first, *problem.residuals(points[1:], cancel=cancel)]
+        tasks = [(z[None], (k,)) for z in np.asarray(points[1:]) for k in range(count)]
+        rows = side.results(
+            some_residuals, tasks, lambda: shared,
+            lambda k: some_residuals(samples, tasks[k], cancel), cancel=cancel,
+        )  # fmt: skip
+        one = [None if row is None else row[0] for row in rows]
+        return first + [_joined(one[i : i + count]) for i in range(0, len(one), count)]
 
     return residuals
 
@@ -95,16 +108,14 @@ def _joined(rows: Sequence[list[np.ndarray] | None]) -> list[np.ndarray] | None:
     return kept if len(kept) == len(rows) else None
 
 
-def some_residuals(
-    shared: PlanSamples, task: tuple[np.ndarray, tuple[int, ...]], cancel: Any
-) -> Any:
+def some_residuals(shared: PlanSamples, task: Task, cancel: Any) -> Any:
     """Residuals at points (n, nz) in some samples as a task of an executor."""
     points, only = task
     return shared.problem.residuals(list(points), only=only, cancel=cancel)
 
 
 def distances_by(
-    side: SideBySide, samples: PlanSamples, z: np.ndarray, cancel: Any
+    side: SideBySide, samples: PlanSamples, z: np.ndarray
 ) -> list[dict[str, float] | None]:
     """`PlanSamples.distances` in all samples, motions by an executor."""
     everything = tuple(range(len(samples.problem.trials)))
@@ -113,13 +124,11 @@ def distances_by(
         tasks = [(z, (k,)) for k in everything]
     found = side.results(
         some_distances, tasks, lambda: samples.on_one_thread,
-        lambda k: samples.distances(*tasks[k]), cancel=cancel,
+        lambda k: samples.distances(*tasks[k]),
     )  # fmt: skip
     return [row for rows in found for row in rows or [None]]
 
 
-def some_distances(
-    shared: PlanSamples, task: tuple[np.ndarray, tuple[int, ...]], cancel: Any
-) -> Any:
+def some_distances(shared: PlanSamples, task: Task, cancel: Any) -> Any:
     """Distances in some samples as a task of an executor."""
     return shared.distances(*task)

@@ -52,7 +52,7 @@ def _summary(distances: np.ndarray) -> dict[str, float]:
 
 def measured(
     plans: Sequence[tuple[PlanSamples, Mapping[str, float]]], evaluations: int,
-    side: SideBySide = ALONE, cancel: Any = None,
+    side: SideBySide = ALONE,
 ) -> Spread:  # fmt: skip
     """Distances of two plans from their goals over fresh samples; failed ones are infinite.
 
@@ -62,7 +62,7 @@ def measured(
     found = []
     for samples, controls in plans:
         config = samples.config
-        rows = distances_by(side, samples, config.map.scaled(controls), cancel)
+        rows = distances_by(side, samples, config.map.scaled(controls))
         names = [goal.name for goal in config.goals]
         found.append({
             n: np.array([np.inf if row is None else row[n] for row in rows]) for n in names
