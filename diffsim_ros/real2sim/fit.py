@@ -7,8 +7,9 @@ search without gradients (search.py) ends the fit where gradients no longer help
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -41,7 +42,7 @@ SETTLED = 0.02
 """A search has converged when its last round gained less than this share of the cost, however much
 tosses differ."""
 BATCH = 16
-"""Points whose rollouts go to the engine at once."""
+"""Points whose rollouts go to the engine at once; a task of an executor is one point."""
 
 
 @dataclass
@@ -91,44 +92,27 @@ def has_parts(options: FitOptions) -> bool:
     return options.starts > 1 or options.search_evaluations > 0
 
 
-def whole_fit(shared: Mapping[str, tuple[Model, Sequence]], name: str, cancel: Any) -> dict:
-    """A fit as one task: its `plain`, or {"failed": message}.
-
-    shared  name -> (model, trials)
-    """
-    model, trials = shared[name]
-    try:
-        return plain(fit_trials(model, trials, Reporter(None, []), cancel), trials)
-    except NotConverged as error:
-        return {"failed": str(error)}
-
-
-def plain(fit: Fit, trials: Sequence) -> dict:
-    """A fit without a search as plain data, of which `fit_of` makes it again."""
-    whole = {id(trial): i for i, trial in enumerate(trials)}
-    kept = [whole[id(trial)] for trial in fit.kept]
-    names = ("z", "y", "value", "status", "message", "dropped", "failures", "evaluations", "taken")
-    found = {name: getattr(fit, name) for name in names}
-    return found | {"kept": kept, "history": [asdict(step) for step in fit.history]}
-
-
-def fit_of(model: Model, trials: Sequence, found: Mapping[str, Any]) -> Fit:
-    """The fit of `plain` data; raises NotConverged where there was none."""
-    if "failed" in found:
-        raise NotConverged(found["failed"])
-    kept = [trials[i] for i in found["kept"]]
-    problem = model.problem(kept, found["taken"], horizon=int(model.config.fit.horizons[-1]))
-    history = [Step(**step) for step in found["history"]]
-    return Fit(**{**found, "kept": kept, "history": history, "problem": problem})
-
-
 def part_of_fit(shared: tuple[Model, Sequence], task: tuple, cancel: Any) -> Any:
     """A part of a fit as a task of an executor: ("descent", ...) or ("costs", ...)."""
     (model, trials), (kind, *arguments) = shared, task
     if kind == "descent":
         return _descent(model, trials, *arguments, cancel=cancel)
     at, draws = arguments
-    return _costs(model.problem(trials, at), draws, cancel)
+    return _costs(_problem_at(shared, at), draws, cancel)
+
+
+_last = threading.local()
+"""The problem that this thread had last: draws of a search are tasks of one problem."""
+
+
+def _problem_at(shared: tuple[Model, Sequence], at: np.ndarray) -> SimulationProblem:
+    last: Any = getattr(_last, "value", (None, None, None))
+    known, z, problem = last
+    if known is not shared or not np.array_equal(z, at):
+        model, trials = shared
+        problem = model.problem(trials, at)
+        _last.value = shared, at, problem
+    return problem
 
 
 def _descent(
@@ -435,7 +419,8 @@ class _Training:
 
         at  z at which the starts of `problem` were taken
         """
-        batches = [z[first : first + BATCH] for first in range(0, len(z), BATCH)]
+        size = 1 if self.side else BATCH
+        batches = [z[first : first + size] for first in range(0, len(z), size)]
 
         def report(done: int, count: int) -> None:
             self.reporter.update((k + done / count) / SEARCH_ROUNDS, k + 1)

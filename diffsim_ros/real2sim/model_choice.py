@@ -26,7 +26,7 @@ from ..executors.tasks import Report
 from ..inverse.model_comparison import information_criteria, verdict
 from ..inverse.uncertainty import residual_noise
 from .experiment import experiment_of
-from .fit import Fit, descend, fit_of, fit_trials, has_parts, plain, whole_fit
+from .fit import Fit, descend, fit_trials, has_parts
 from .held_out import Fitted, Task, held_out, tasks_of
 from .model import Model, on_one_thread
 from .model_verdict import HeldOut, ModelComparison, ModelFit, Unfinished
@@ -34,6 +34,7 @@ from .options import EstimationConfig
 from .progress import Progress, ProgressCallback, Reporter
 from .sensors.statics.loads import Load
 from .spread import noise_of, solution_of, uncertainty_of
+from .whole_fit import fit_of, plain, whole_fit
 
 FEW = 10
 """Trials up to which each is left out alone; of more, FOLDS folds."""

@@ -70,7 +70,7 @@ def test_threads_and_a_folder_give_the_digits_of_one_after_the_other(file, alone
     config = load_estimation(estimation(file, **CASES[name]))
     assert digits(estimate(config, executor=InProcess(2), folder=tmp_path)) == alone[name]
     count = lines(tmp_path)
-    assert count == {"starts": 3 + 2 + 2, "search": 1 + 4, "halves": 1 + 2}[name]
+    assert count == {"starts": 3 + 2 + 2, "search": 1 + 48, "halves": 1 + 2}[name]
     assert digits(estimate(config, folder=tmp_path)) == alone[name]
     assert lines(tmp_path) == count  # nothing was done again
 
