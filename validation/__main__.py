@@ -110,6 +110,11 @@ def main() -> int:
     names = options.items or list(ITEMS)
     try:
         return _studies(names)
+    except InputError as error:
+        if options.resume is None or options.resume not in Path(str(error.place)).parents:
+            raise
+        print(error, file=sys.stderr)  # of a folder that cannot be written, or that another writes
+        return 2
     except KeyboardInterrupt:
         kept = "" if options.resume is None else f"; what is done is in {options.resume}"
         print(f"stopped{kept}", file=sys.stderr)

@@ -81,3 +81,16 @@ def test_control_c_says_what_is_kept(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(Executors, "resume", None)
     assert __main__.main() == 130
     assert f"what is done is in {tmp_path}" in capsys.readouterr().err
+
+
+def test_a_folder_that_cannot_be_used_is_one_line(monkeypatch, tmp_path, capsys):
+    (tmp_path / "kept").write_text("a file")
+
+    def study():
+        return side_by_side(locomotion._random_row, [0], 3, here=InProcess(1))
+
+    monkeypatch.setattr(locomotion, "study", study)
+    monkeypatch.setattr("sys.argv", ["validate", "locomotion", "--resume", str(tmp_path / "kept")])
+    monkeypatch.setattr(Executors, "resume", None)
+    assert __main__.main() == 2
+    assert "a folder that can be written" in capsys.readouterr().err
