@@ -181,6 +181,19 @@ def descend(
     return levenberg_marquardt(problem, z, y, options=options, **hooks)
 
 
+@dataclass(frozen=True)
+class _End:
+    """The end of a descent: z (nz,) of all parameters, `begun` too; problem None: done elsewhere."""
+
+    z: np.ndarray
+    y: np.ndarray
+    value: float
+    status: str
+    message: str
+    begun: np.ndarray
+    problem: SimulationProblem | None
+
+
 class _Training:
     """One run of the stages; keeps history and counts."""
 
@@ -246,22 +259,29 @@ class _Training:
         ]
         stages = self._stages()
         for s, (held, horizon) in enumerate(stages):
-            fits = self._descended(held, candidates, horizon, (s / len(stages), 1.0 / len(stages)))
-            fits.sort(key=lambda f: f.value)
+            ends = self._descended(held, candidates, horizon, (s / len(stages), 1.0 / len(stages)))
+            ends.sort(key=lambda end: end.value)
             if self.cancelled:
-                if not fits:
+                if not ends:
                     return self._unfitted(candidates[0][0])
                 # a stage may fix parameters; the result needs all of them
-                whole = self.model.problem(self.trials, fits[0].z)
-                return replace(fits[0], status="cancelled", problem=whole)
-            fits = fits[: max(1, (len(fits) + 1) // 2)]
-            candidates = [(f.z, f.y) for f in fits]
-        return fits[0]
+                whole = self.model.problem(self.trials, ends[0].z)
+                return self._fit(replace(ends[0], status="cancelled", problem=whole), 0)
+            ends = ends[: max(1, (len(ends) + 1) // 2)]
+            candidates = [(end.z, end.y) for end in ends]
+        return self._fit(ends[0], stages[-1][1])
+
+    def _fit(self, end: _End, horizon: int) -> Fit:
+        """The end of a descent whose parameters were all free, with its problem."""
+        problem = end.problem or self._problem(None, end.begun, horizon)
+        given = (end.z, end.y, end.value, end.status, end.message)
+        taken = self._begun(None, end.begun)[1]
+        return Fit(*given, problem, self.trials, [], taken=taken)
 
     def _descended(
         self, held: Mapping[str, float] | None, starts: Sequence[tuple], horizon: int,
         share: tuple[float, float],
-    ) -> list[Fit]:  # fmt: skip
+    ) -> list[_End]:  # fmt: skip
         """Ends of a stage's descents, in the order of the starts; of a cancelled one those there
         are."""
         before, room = share
@@ -288,19 +308,16 @@ class _Training:
         ends = self.side.results(
             part_of_fit, tasks, lambda: self._shared, here, report=done, cancel=self.cancel
         )
-        fits = []
+        found = list[_End]()
         for k, end in enumerate(ends):
             if end is None:
                 continue
             self.history += [Step("fit", i, float(value), at) for i, value, at in end["history"]]
             self.evaluations += end["evaluations"]
             self.failures += end["failures"]
-            problem = problems.get(k) or self._problem(held, starts[k][0], horizon)
-            names = ("z", "y", "value", "status", "message")
-            found = {name: end[name] for name in names}
-            taken = self._begun(held, starts[k][0])[1]
-            fits.append(Fit(**found, problem=problem, kept=self.trials, dropped=[], taken=taken))
-        return fits
+            given = {name: end[name] for name in ("z", "y", "value", "status", "message")}
+            found.append(_End(**given, begun=starts[k][0], problem=problems.get(k)))
+        return found
 
     def _unfitted(self, z: np.ndarray) -> Fit:
         """Where a fit was cancelled before any descent had ended."""
