@@ -183,7 +183,7 @@ def descend(
 
 @dataclass(frozen=True)
 class _End:
-    """The end of a descent: z (nz,) of all parameters, `begun` too; problem None: done elsewhere."""
+    """The end of a descent: z (nz,) of all parameters, as `begun`; problem None: done elsewhere."""
 
     z: np.ndarray
     y: np.ndarray
