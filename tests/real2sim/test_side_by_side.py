@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import pickle
 from dataclasses import asdict
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,11 +15,15 @@ import yaml
 from diffsim_ros import _engine
 from diffsim_ros.cli import main
 from diffsim_ros.executors import InProcess, Processes, executor_of
+from diffsim_ros.executors.fingerprint import fingerprint
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
+from diffsim_ros.real2sim.experiment import experiment_of
 from diffsim_ros.real2sim.model_choice import compare_models
+from diffsim_ros.real2sim.options import KINDS
 from tests.real2sim.synthetic import estimation, recorded
 
+ROOT = Path(__file__).resolve().parents[2]
 NOISE = (1e-3, math.radians(0.5))
 STARTS = {
     "fit": {
@@ -155,3 +161,19 @@ def test_the_commands_take_executors(file, tmp_path, capsys):
     for command in ("estimate", "compare"):
         assert main([command, str(path), "--ray", "nowhere"]) == 2
         assert "HOST:PORT" in capsys.readouterr().err
+
+
+def test_models_of_every_kind_can_be_sent():
+    kinds = set()
+    for path in sorted((ROOT / "config" / "estimation").glob("*.yaml")):
+        config = load_estimation(path)
+        model = experiment_of(config).model
+        sent = pickle.loads(pickle.dumps(model))
+        assert fingerprint(sent) == fingerprint(model), path.name
+        z = np.clip(model.map.start, model.map.lower, model.map.upper)
+        np.testing.assert_array_equal(
+            sent.map.engine(z, sent.scene.engine.values),
+            model.map.engine(z, model.scene.engine.values),
+        )
+        kinds.add(config.kind)
+    assert set(KINDS) - kinds == {"efforts", "sensors"}  # without a scene; not shipped
