@@ -91,11 +91,11 @@ def test_processes_give_them_too(file, alone):
 def test_ray_gives_them_too(file, alone):
     pytest.importorskip("ray")
     models = compared(file)
-    expected = figures(compare_models(models))
+    expected = figures(compare_models(models, folds=2))
     with executor_of("local", 2) as executor:
         for name, case in CASES.items():
             assert digits(estimate(estimation(file, **case), executor=executor)) == alone[name]
-        assert figures(compare_models(models, executor=executor)) == expected
+        assert figures(compare_models(models, folds=2, executor=executor)) == expected
 
 
 def test_a_stopped_fit_goes_on_from_its_folder(file, alone, tmp_path):
@@ -136,14 +136,16 @@ def figures(found) -> str:
 
 def test_models_are_compared_alike_by_every_executor(file, tmp_path):
     models, reports = compared(file), []
-    expected = figures(compare_models(models))
-    found = compare_models(models, executor=InProcess(2), folder=tmp_path, progress=reports.append)
+    expected = figures(compare_models(models, folds=2))
+    found = compare_models(
+        models, folds=2, executor=InProcess(2), folder=tmp_path, progress=reports.append
+    )
     assert figures(found) == expected
     shares = [p.fraction_done for p in reports]
     assert shares == sorted(shares) and shares[-1] == pytest.approx(1.0)
     count = lines(tmp_path)
-    assert count == 2 + 2 + 3 * 4  # whole fits, one of them in parts, and folds
-    assert figures(compare_models(models, folder=tmp_path)) == expected
+    assert count == 2 + 2 + 3 * 2  # whole fits, one of them in parts, and folds
+    assert figures(compare_models(models, folds=2, folder=tmp_path)) == expected
     assert lines(tmp_path) == count
 
 
