@@ -405,7 +405,8 @@ def test_estimate_hands_its_arguments_on_and_marks_the_end(
         calls["load"] = (path, options)
         return "config"
 
-    def run(given, *, progress, cancel):
+    def run(given, *, progress, cancel, executor, folder):
+        assert executor is folder is None
         calls["estimate"] = (given, cancel.cancelled)
         progress(SimpleNamespace(phase="fit", iteration=1, objective=0.5, fraction_done=0.1,
                                  seconds_left=9.0))  # fmt: skip

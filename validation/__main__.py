@@ -7,6 +7,7 @@ import importlib
 import json
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: CPU times are of one thread
@@ -107,6 +108,20 @@ def main() -> int:
             return 2
     Executors.ray, Executors.resume = options.ray, options.resume
     names = options.items or list(ITEMS)
+    try:
+        return _studies(names)
+    except InputError as error:
+        if options.resume is None or options.resume not in Path(str(error.place)).parents:
+            raise
+        print(error, file=sys.stderr)  # of a folder that cannot be written, or that another writes
+        return 2
+    except KeyboardInterrupt:
+        kept = "" if options.resume is None else f"; what is done is in {options.resume}"
+        print(f"stopped{kept}", file=sys.stderr)
+        return 130
+
+
+def _studies(names: Sequence[str]) -> int:
     missed = 0
     for name in names:
         print(f"== {name}: {ITEMS[name]}", flush=True)

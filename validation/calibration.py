@@ -205,12 +205,12 @@ class Repetition:
     contact: dict
 
 
-def repetition(seed: int, names=NAMES, tosses: int = TOSSES) -> Repetition:
+def repetition(seed: int, names=NAMES, tosses: int = TOSSES, cancel: Any = None) -> Repetition:
     """Throw, blur, estimate: one repetition of the study."""
     trials, runs = Thrower().tosses(seed, tosses)
     section = parameters(names)
     config = configuration(section if "length_scale" in names else section | known_scale())
-    result = estimate(config, observations={"train": trials}, report=False)
+    result = estimate(config, observations={"train": trials}, report=False, cancel=cancel)
     found = [p for p in result.parameters if not p.fixed]
     return Repetition(
         {p.name: deviation(p, TRUTH[p.name]) for p in found},
@@ -220,8 +220,8 @@ def repetition(seed: int, names=NAMES, tosses: int = TOSSES) -> Repetition:
     )
 
 
-def _repetition(names: Any, seed: int, cancel: Any) -> Repetition:
-    return repetition(seed, names)
+def _repetition(names: Any, seed: int, cancel: Any) -> dict:
+    return vars(repetition(seed, names, cancel=cancel))
 
 
 def known_scale() -> dict:
@@ -233,7 +233,8 @@ def known_scale() -> dict:
 def coverage(count: int, seed: int, names=NAMES) -> dict:
     """Figures over `count` repetitions, run side by side on all cores."""
     seeds = range(seed * 100_000, seed * 100_000 + count)
-    done = side_by_side(_repetition, seeds, names, here=InProcess(), kept=False)
+    rows = side_by_side(_repetition, seeds, names, here=InProcess(), what="repetitions")
+    done = [Repetition(**row) for row in rows]
     figures: dict = {"repetitions": count, "tosses": TOSSES, "parameters": {}}
     for name in names:
         z = np.array([r.deviations[name] for r in done])

@@ -14,12 +14,15 @@ from typing import Any
 
 from scipy.stats import binom
 
+from diffsim_ros.commands.running import ProgressLine
 from diffsim_ros.executors import Executor, executor_of, gather
 from diffsim_ros.executors.executor import Function
 from diffsim_ros.executors.tasks import Report
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "docs" / "results"
+EVERY = 20.0
+"""Seconds between lines of progress."""
 
 
 class Executors:
@@ -33,17 +36,21 @@ class Executors:
 
 def side_by_side(
     function: Function, tasks: Sequence[Any], shared: Any = None, *, here: Executor,
-    kept: bool = True, progress: Report | None = None,
+    what: str = "cases", progress: Report | None = None,
 ) -> list[Any]:  # fmt: skip
-    """Results of independent tasks in their order; by `here` unless a cluster was asked for.
+    """Results, plain data, of independent tasks in their order; by `here` unless a cluster was
+    asked for.
 
-    kept  whether results are plain data, which a folder can keep
+    what      the tasks are, for progress
+    progress  called with (done, all) [a line on stderr every EVERY seconds]
     """
-    folder = Executors.resume if kept else None
     with ExitStack() as stack:
         ray = Executors.ray
         executor = here if ray is None else stack.enter_context(executor_of(ray))
-        return gather(function, tasks, shared, executor=executor, folder=folder, progress=progress)
+        return gather(
+            function, tasks, shared, executor=executor, folder=Executors.resume,
+            progress=progress or stack.enter_context(ProgressLine(every=EVERY)).count(what),
+        )  # fmt: skip
 
 
 class Missed(AssertionError):

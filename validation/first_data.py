@@ -23,17 +23,19 @@ import io
 import tempfile
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import yaml
 
 from diffsim_ros.cli import main
 from diffsim_ros.errors import InputError
+from diffsim_ros.executors import InProcess
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.experiment import kind_of
 from diffsim_ros.sensing.check import Examined, check
 
-from .common import ROOT, judged, share
+from .common import ROOT, judged, share, side_by_side
 from .first_recordings import Case, drawn, write
 
 RECORDINGS, GOAL = 36, 0.95
@@ -85,7 +87,10 @@ def study(fraction: float = 1.0) -> dict:
     A part of it reads the estimations that init writes, and does not run them.
     """
     seeds = range(share(RECORDINGS, fraction))
-    rows = [outcome(drawn(seed), run=fraction >= 1) for seed in seeds]
+    # one after the other here: what commands print is caught
+    rows = side_by_side(
+        _synthetic, seeds, fraction >= 1, here=InProcess(1), what="synthetic recordings"
+    )
     shipped = list(DATA.items())[:: max(1, round(1 / fraction))]
     rows += [_shipped(name, wanted) for name, wanted in shipped]
     counts = Counter(row["outcome"] for row in rows)
@@ -97,6 +102,10 @@ def study(fraction: float = 1.0) -> dict:
     }  # fmt: skip
     missed = [] if right >= GOAL else [f"{right:.0%} are not wrong, wanted {GOAL:.0%}"]
     return judged(figures, missed)
+
+
+def _synthetic(run: bool, seed: int, cancel: Any) -> dict:
+    return outcome(drawn(seed), run=run)
 
 
 def outcome(case: Case, *, run: bool = True) -> dict:

@@ -18,12 +18,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from diffsim_ros.executors import Processes
+from diffsim_ros.inverse.one_sided import Bound
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.real2sim.options import EstimationConfig
@@ -144,9 +145,9 @@ def summary(result: EstimationResult) -> dict:
     }
 
 
-def fitted(config: EstimationConfig) -> Fitted:
+def fitted(config: EstimationConfig, cancel: Any = None) -> Fitted:
     """One set's estimation."""
-    result = estimate(config, report=False)
+    result = estimate(config, report=False, cancel=cancel)
     return Fitted(tuple(result.parameters), summary(result))
 
 
@@ -194,9 +195,19 @@ def _side_by_side(
 
     tasks = [one for own in configs.values() for one in own]
     here = Processes(processes)
-    found = iter(side_by_side(_fitted, tasks, here=here, kept=False, progress=say))
+    rows = side_by_side(_fitted, tasks, here=here, progress=say)
+    found = iter([of_row(row) for row in rows])
     return {name: list(itertools.islice(found, len(own))) for name, own in configs.items()}
 
 
-def _fitted(shared: None, config: EstimationConfig, cancel: Any) -> Fitted:
-    return fitted(config)
+def _fitted(shared: None, config: EstimationConfig, cancel: Any) -> dict:
+    return asdict(fitted(config, cancel))
+
+
+def of_row(row: Mapping[str, Any]) -> Fitted:
+    """What a task gave, plain data, as a Fitted."""
+    found = []
+    for one in row["parameters"]:
+        bound = None if one["bound"] is None else Bound(**one["bound"])
+        found.append(ParameterResult(**{**one, "bound": bound}))
+    return Fitted(tuple(found), row["summary"])

@@ -92,7 +92,7 @@ def study(fraction: float = 1.0, seed: int = 0) -> dict:
     table = [_table_row(row) for row in rows]
     count = share(RANDOM, fraction)
     # one after the other here: CPU times are of the process
-    random = side_by_side(_random_row, range(count), seed, here=InProcess(1))
+    random = side_by_side(_random_row, range(count), seed, here=InProcess(1), what="random robots")
     reached = Counter(row["status"] for row in random)["reached"]
     seconds = np.array([row["seconds"] for row in random])
     figures = {

@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 
+from diffsim_ros.executors import InProcess
 from diffsim_ros.planning.locomotion import (
     Begin,
     FootfallPattern,
@@ -40,7 +41,7 @@ from diffsim_ros.planning.locomotion import (
 from diffsim_ros.planning.locomotion.motion import base_poses
 from diffsim_ros.yaml_file import read_yaml
 
-from .common import ROOT, judged, share
+from .common import ROOT, judged, share, side_by_side
 
 FOLDER = ROOT / "config" / "locomotion" / "robots"
 ROBOTS = ("solo12", "anymal", "anymal_wheels", "hyq", "go1")
@@ -97,7 +98,9 @@ def study(fraction: float = 1.0, seed: int = 0) -> dict:
     ]
     rng, count = np.random.default_rng(seed), share(DRAWN, fraction)
     drawn = [(names[k % len(names)], random_rule(rng)) for k in range(count)]
-    rows = [(name, rule, motions(name, rule, repeats=1)[0]) for name, rule in drawn]
+    # one after the other here: CPU times are of the process
+    done = side_by_side(_drawn_rows, drawn, here=InProcess(1), what="rules drawn at random")
+    rows = [(*pair, found) for pair, found in zip(drawn, done, strict=True)]
     reached = [row["status"] == "reached" for *_, found in rows for row in found.values()]
     figures["drawn"] = {
         "motions": len(reached), "reached": sum(reached),
@@ -115,6 +118,10 @@ def study(fraction: float = 1.0, seed: int = 0) -> dict:
     pairs = [(name, nodes) for name in SIDES if name in names for nodes in NODES]
     figures["crocoddyl"] = [beside(*pair, folder) for pair in pairs] if folder else "not installed"
     return judged(figures, missed)
+
+
+def _drawn_rows(shared: None, task: tuple[str, Rule], cancel: Any) -> dict:
+    return motions(*task, repeats=1)[0]
 
 
 def base_config(name: str, rule: Rule) -> tuple[LocomotionConfig, float]:

@@ -12,16 +12,18 @@ import tempfile
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from diffsim_ros import _engine
+from diffsim_ros.executors import InProcess
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.rotation import quat_exp, quat_multiply
 from diffsim_ros.scene.model import load_scene
 
-from .common import binomial_bounds, judged, share
+from .common import binomial_bounds, judged, share, side_by_side
 
 RECORDINGS, COVERAGE = 60, 0.90
 DROPS, RATE, STEPS, FRAMES = 3, 100.0, 10, 30
@@ -115,7 +117,7 @@ def estimation(path: Path) -> dict:
     }  # fmt: skip
 
 
-def outcome(seed: int) -> Outcome:
+def outcome(seed: int, cancel: Any = None) -> Outcome:
     """Drop, blur, estimate."""
     rng = np.random.default_rng(seed)
     truth, speed = float(rng.uniform(0.15, 0.8)), float(rng.uniform(0.1, 0.5))
@@ -123,17 +125,23 @@ def outcome(seed: int) -> Outcome:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "drops.npz"
         drops(path, scene(truth, stiffness), speed, rng)
-        result = estimate(load_estimation(estimation(path)), report=False)
+        result = estimate(load_estimation(estimation(path)), report=False, cancel=cancel)
     found = next(p for p in result.parameters if p.name == "friction")
     bound = None if found.bound is None else (found.bound.side, found.bound.value)
     grade = "" if result.verdict is None else result.verdict.grade
     return Outcome(truth, found.value, found.std_dev, bound, grade)
 
 
+def _outcome(shared: None, seed: int, cancel: Any) -> dict:
+    return vars(outcome(seed, cancel))
+
+
 def study(fraction: float = 1.0, seed: int = 0) -> dict:
     """The whole item; Missed names the bars that were not met."""
     first = SEED + 1000 * seed
-    done = [outcome(first + k) for k in range(share(RECORDINGS, fraction))]
+    seeds = range(first, first + share(RECORDINGS, fraction))
+    rows = side_by_side(_outcome, seeds, here=InProcess(), what="recordings")
+    done = [Outcome(**row) for row in rows]
     bounded = [one for one in done if one.bound is not None]
     holding = sum(one.holds for one in bounded)
     figures = {

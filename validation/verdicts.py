@@ -12,7 +12,7 @@ from __future__ import annotations
 import copy
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -140,7 +140,7 @@ class Outcome:
         return max((abs(z) for z in self.deviations.values() if math.isfinite(z)), default=0.0)
 
 
-def outcome(misfit: Misfit, seed: int) -> Outcome:
+def outcome(misfit: Misfit, seed: int, cancel: Any = None) -> Outcome:
     """Throw, blur, estimate."""
     truth = copy.deepcopy(calibration.scene())
     misfit.scene(truth)
@@ -149,26 +149,41 @@ def outcome(misfit: Misfit, seed: int) -> Outcome:
     source = dict(calibration.configuration(section).source)
     config = load_estimation(source | {"uncertainty": {"method": "auto"}})
     trials = [misfit.recording(trial) for trial in trials]
-    result = estimate(config, observations={"train": trials}, report=False)
+    result = estimate(config, observations={"train": trials}, report=False, cancel=cancel)
     found = {p.name: deviation(p, TRUTH[p.name]) for p in result.parameters if not p.fixed}
-    return Outcome(result.verdict.grade, result.status, found, result.verdict.advice)
+    verdict = result.verdict
+    grade, advice = ("", ()) if verdict is None else (verdict.grade, verdict.advice)
+    return Outcome(grade, result.status, found, advice)
 
 
-def outcomes(misfit: Misfit, count: int, seed: int) -> list[Outcome]:
-    """Of recordings from consecutive seeds, side by side on all cores."""
-    seeds = range(seed, seed + count)
-    return side_by_side(_outcome, seeds, misfit, here=InProcess(), kept=False)
+def outcomes(recordings: Mapping[str, Sequence[int]]) -> dict[str, list[Outcome]]:
+    """Of recordings, seeds by misfit, all side by side on all cores."""
+    tasks = [(name, seed) for name, seeds in recordings.items() for seed in seeds]
+    rows = side_by_side(_outcome, tasks, here=InProcess(), what="recordings")
+    found: dict[str, list[Outcome]] = {name: [] for name in recordings}
+    for (name, _), row in zip(tasks, rows, strict=True):
+        found[name].append(Outcome(**row))
+    return found
 
 
-def _outcome(misfit: Misfit, seed: int, cancel: Any) -> Outcome:
-    return outcome(misfit, seed)
+def _outcome(shared: None, task: tuple[str, int], cancel: Any) -> dict:
+    name, seed = task
+    return vars(outcome(Misfit() if name == "right" else MISFITS[name], seed, cancel))
 
 
 def study(fraction: float = 1.0, seed: int = 0) -> dict:
     """The whole item; Missed names the bars that were not met."""
     seed = SEED + 100_000 * seed
     figures: dict = {"right": {}, "misfits": {}}
-    right = outcomes(Misfit(), share(RIGHT, fraction), seed)
+    count = share(RECORDINGS, fraction)
+    all_done = outcomes(
+        {"right": range(seed, seed + share(RIGHT, fraction))}
+        | {
+            name: range(seed + 1000 * k, seed + 1000 * k + count)
+            for k, name in enumerate(MISFITS, 1)
+        }
+    )
+    right = all_done["right"]
     good = sum(one.grade == "good" for one in right)
     covered = {n: sum(abs(o.deviations[n]) <= QUANTILE for o in right) for n in NAMES}
     figures["right"] = {
@@ -176,8 +191,8 @@ def study(fraction: float = 1.0, seed: int = 0) -> dict:
         "grades": dict(Counter(one.grade for one in right)),
     }  # fmt: skip
     found = matter = 0
-    for k, (name, misfit) in enumerate(MISFITS.items()):
-        done = outcomes(misfit, share(RECORDINGS, fraction), seed + 1000 * (k + 1))
+    for name in MISFITS:
+        done = all_done[name]
         matters = [one for one in done if one.shift > MATTERS]
         below = sum(one.grade != "good" for one in matters)
         figures["misfits"][name] = {

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from diffsim_ros.commands.arguments import add_recordings, add_results
+from diffsim_ros.commands.arguments import add_executors, add_recordings, add_results
 from diffsim_ros.commands.results import finish, results_folder
-from diffsim_ros.commands.running import ProgressLine, run_cancellable
+from diffsim_ros.commands.running import ProgressLine, asked_executor, run_cancellable
 from diffsim_ros.commands.table import table
 from diffsim_ros.errors import InputError
 from diffsim_ros.output import OutputFolder, write_json, write_yaml
@@ -30,23 +30,30 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         help="of the cross-validation [each trial alone up to 10, else 5]",
     )  # fmt: skip
     add_recordings(command)
+    add_executors(command)
     add_results(command)
 
 
 def run(options: argparse.Namespace) -> int:
     """Fit every model, write and print the verdict; 0, or 3 if one of them is not
     converged or it was cancelled: what had been fitted by then is kept."""
+    from diffsim_ros.executors import check_address
     from diffsim_ros.real2sim.model_choice import check_alike, compare_models
 
+    if options.ray is not None:
+        check_address(options.ray)
     configs = models_of(options)
     check_alike(configs)
     with results_folder(options, FILES) as folder, ProgressLine() as line:
-        found = run_cancellable(
-            lambda cancel: compare_models(
-                configs, folds=options.folds, progress=line, cancel=cancel
-            ),
-            line=line,
-        )
+
+        def work(cancel: Any) -> Any:
+            with asked_executor(options) as executor:
+                return compare_models(
+                    configs, folds=options.folds, progress=line, cancel=cancel, executor=executor,
+                    folder=options.resume,
+                )  # fmt: skip
+
+        found = run_cancellable(work, line=line)
         line.show("writing the results", "writing")
         write(found, folder, report=not options.no_report)
     print(found.sentences[0] if found.status == "cancelled" else summary(found))
@@ -85,13 +92,20 @@ def _add(models: dict[str, Any], name: str, config: Any) -> None:
     models[name] = config
 
 
-def write(found: Any, folder: OutputFolder, *, report: bool = True) -> None:
+def write(
+    found: Any, folder: OutputFolder, *, report: bool = True,
+    estimations: Mapping[str, Any] | None = None,
+) -> None:  # fmt: skip
     """Write result.yaml, metrics.json, and (report) report.html and its pictures: all or none.
 
+    estimations  file -> content of a model's estimation, written beside them
     Of a comparison that was cancelled there is no page.
     """
+    files = {} if estimations is None else {"estimations": list(estimations)}
     with folder.staging() as stage:
-        write_yaml(stage / "result.yaml", {"command": "compare", **found.document()})
+        for name, content in (estimations or {}).items():
+            write_yaml(stage / name, content)
+        write_yaml(stage / "result.yaml", {"command": "compare", **files, **found.document()})
         write_json(stage / "metrics.json", found.metrics())
         if report and found.status != "cancelled":
             from diffsim_ros.viz.comparison_report import write_comparison_report

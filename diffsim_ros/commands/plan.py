@@ -16,7 +16,7 @@ from diffsim_ros.commands.arguments import (
     add_results,
 )
 from diffsim_ros.commands.results import finish, results_folder
-from diffsim_ros.commands.running import ProgressLine, run_cancellable
+from diffsim_ros.commands.running import ProgressLine, asked_executor, run_cancellable
 from diffsim_ros.commands.table import table
 from diffsim_ros.errors import InputError
 from diffsim_ros.output import write_bytes, write_json, write_yaml
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     from diffsim_ros.commands import plan_compliant, plan_excitation, plan_locomotion
     from diffsim_ros.commands.live_view import opened
     from diffsim_ros.commands.plan_view import PlanView
-    from diffsim_ros.executors import check_address, executor_of
+    from diffsim_ros.executors import check_address
     from diffsim_ros.planning import load_plan, plan, plan_kind
 
     others = {
@@ -84,9 +84,7 @@ def run(options: argparse.Namespace) -> int:
         line.show(text, "plan")
 
     def work(cancel: Any) -> Any:
-        with contextlib.ExitStack() as cluster:
-            ray = options.ray
-            executor = None if ray is None else cluster.enter_context(executor_of(ray))
+        with asked_executor(options) as executor:
             return plan(
                 config, progress=report, watch=shown, cancel=cancel, executor=executor,
                 folder=options.resume,

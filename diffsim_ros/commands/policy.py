@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from diffsim_ros.commands.arguments import add_changes, add_results
+from diffsim_ros.commands.arguments import add_changes, add_executors, add_results
 from diffsim_ros.commands.results import finish, results_folder
-from diffsim_ros.commands.running import ProgressLine, run_cancellable
+from diffsim_ros.commands.running import ProgressLine, asked_executor, run_cancellable
 from diffsim_ros.commands.table import table
 from diffsim_ros.errors import InputError
 from diffsim_ros.output import write_yaml
@@ -29,6 +29,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     text = "of the evaluation [20]"
     command.add_argument("--episodes", type=int, default=20, metavar="N", help=text)
     command.add_argument("--seed", type=int, default=0, help="of starts and noise [0]")
+    add_executors(command)
     add_results(command, report="")
 
 
@@ -38,6 +39,10 @@ def run(options: argparse.Namespace) -> int:
         return _evaluate(options)
     if options.policy is not None:
         raise InputError("policy train", "POLICY", options.policy, "none: it is learned")
+    for name in ("ray", "resume"):
+        if getattr(options, name) is not None:
+            rule = "absent: only evaluations run side by side"
+            raise InputError("policy train", f"--{name}", getattr(options, name), rule)
     return _train(options)
 
 
@@ -89,9 +94,12 @@ def _train(options: argparse.Namespace) -> int:
 
 
 def _evaluate(options: argparse.Namespace) -> int:
+    from diffsim_ros.executors import SideBySide, check_address
     from diffsim_ros.learning import load_environment
     from diffsim_ros.learning.policy import Policy, evaluate
 
+    if options.ray is not None:
+        check_address(options.ray)
     if options.policy is None:
         raise InputError("policy evaluate", "POLICY", None, "a policy file, behind the environment")
     if options.episodes < 1:
@@ -99,21 +107,31 @@ def _evaluate(options: argparse.Namespace) -> int:
     config = load_environment(options.environment, set=options.set)
     policy = Policy.load(options.policy)
     policy.check(config, options.policy)
-    with results_folder(options, EVALUATED) as folder:
+    with results_folder(options, EVALUATED) as folder, ProgressLine() as line:
+
+        def work(cancel: Any) -> Any:
+            with asked_executor(options) as executor:
+                side = SideBySide(executor, options.resume)
+                return evaluate(
+                    policy, config, options.episodes, seed=options.seed, motions=False, side=side,
+                    progress=line.count("blocks of episodes"), cancel=cancel,
+                )  # fmt: skip
+
         start = time.perf_counter()
-        found = evaluate(policy, config, options.episodes, seed=options.seed)
+        found = run_cancellable(work, line=line)
         spent = time.perf_counter() - start
-        same = policy.digest == config.digest()
+        same, count = policy.digest == config.digest(), len(found.returns)
+        status = "evaluated" if count == options.episodes else "cancelled"
         with folder.staging() as stage:
             write_yaml(stage / "result.yaml", {
                 "command": "policy", "environment": config.name, "digest": config.digest(),
-                "seed": options.seed, "status": "evaluated", "learned_here": same,
+                "seed": options.seed, "status": status, "learned_here": same,
                 "returns": found.returns, "lengths": found.lengths,
                 "failed_motions": found.failures,
             })  # fmt: skip
     rows = [["episodes", "mean return", "std", "least", "most", "mean length", "failed"]]
     rows.append([
-        str(options.episodes),
+        str(count),
         *(f"{of(found.returns):.4g}" for of in (np.mean, np.std, np.min, np.max)),
         f"{np.mean(found.lengths):.4g}", str(found.failures),
     ])  # fmt: skip
@@ -123,4 +141,4 @@ def _evaluate(options: argparse.Namespace) -> int:
               "observations and actions are the same")  # fmt: skip
     print(f"{spent:.2f} s")
     figures = {"mean_return": float(np.mean(found.returns)), "failed_motions": found.failures}
-    return finish(options, folder, "evaluated", figures)
+    return finish(options, folder, status, figures, 0 if status == "evaluated" else 3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import signal
 import sys
@@ -73,6 +74,18 @@ class ProgressLine:
             self.stream.write("\n")
             self.stream.flush()
             self._width = 0
+
+
+@contextlib.contextmanager
+def asked_executor(options: argparse.Namespace) -> Iterator[Any]:
+    """What --ray asked for, closed at the end; None without it."""
+    if options.ray is None:
+        yield None
+        return
+    from diffsim_ros.executors import executor_of
+
+    with executor_of(options.ray) as executor:
+        yield executor
 
 
 def seconds(value: float) -> str:

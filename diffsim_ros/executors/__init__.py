@@ -15,9 +15,10 @@ from .executor import Executor, WorkerLost
 from .in_process import InProcess
 from .processes import Processes
 from .ray_cluster import RayExecutor, check_address
+from .side_by_side import ALONE, SideBySide
 from .tasks import executor_of, gather, stream
 
 __all__ = [
-    "Executor", "InProcess", "Processes", "RayExecutor", "WorkerLost", "check_address",
-    "executor_of", "gather", "stream",
+    "ALONE", "Executor", "InProcess", "Processes", "RayExecutor", "SideBySide", "WorkerLost",
+    "check_address", "executor_of", "gather", "stream",
 ]  # fmt: skip

@@ -59,6 +59,7 @@ class RayExecutor(ChunkedExecutor):
         if self._started:
             self._connect()
         self._remote = ray.remote(_work).options(max_retries=RETRIES, num_cpus=1)
+        self._sent: tuple[str, Any] = ("", None)
 
     def _connect(self) -> None:
         options: dict[str, Any]
@@ -92,17 +93,18 @@ class RayExecutor(ChunkedExecutor):
         except Exception as error:
             rule = "a function and shared data that can be pickled"
             raise InputError("ray", "shared", f"{type(error).__name__}: {error}", rule) from error
-        return _RaySession(self._ray, self._remote, content)
+        key = hashlib.sha256(content).hexdigest()
+        if key != self._sent[0]:  # one run after another of the same: nodes have it already
+            # as an array it is not copied out of the node's memory for every chunk
+            self._sent = key, self._ray.put(np.frombuffer(content, np.uint8))
+        return _RaySession(self._ray, self._remote, *self._sent)
 
 
 class _RaySession(Session):
     """Chunks as Ray tasks; those in flight at the end are cancelled, their workers ended."""
 
-    def __init__(self, ray: Any, remote: Any, content: bytes) -> None:
-        self._ray, self._remote = ray, remote
-        self._key = hashlib.sha256(content).hexdigest()
-        # as an array it is not copied out of the node's memory for every chunk
-        self._content = ray.put(np.frombuffer(content, np.uint8))
+    def __init__(self, ray: Any, remote: Any, key: str, content: Any) -> None:
+        self._ray, self._remote, self._key, self._content = ray, remote, key, content
         self._flying: set[Any] = set()
 
     def submit(self, chunk: Chunk) -> Any:

@@ -208,10 +208,12 @@ class SimulationProblem:
         ]
 
     def rollouts(
-        self, z: np.ndarray, y: np.ndarray | None = None, *, mode: str = "none", cancel: Any = None
-    ) -> list[Any]:
-        """Rollouts of all trials at (z, y), failed ones included."""
-        return self._run(self.vectors(z, y), range(len(self.trials)), mode, cancel)
+        self, z: np.ndarray, y: np.ndarray | None = None, *, mode: str = "none",
+        only: Sequence[int] | None = None, cancel: Any = None,
+    ) -> list[Any]:  # fmt: skip
+        """Rollouts of the trials at (z, y), failed ones included; only: indices of some."""
+        chosen = range(len(self.trials)) if only is None else only
+        return self._run(self.vectors(z, y)[list(chosen)], chosen, mode, cancel)
 
     def vectors(self, z: np.ndarray, y: np.ndarray | None = None) -> np.ndarray:
         """Parameters of the scene of all trials at (z, y)  (trials, np)."""
@@ -262,20 +264,23 @@ class SimulationProblem:
         ]
 
     def residuals(
-        self, zs: Sequence[np.ndarray], *, cancel: Any = None
+        self, zs: Sequence[np.ndarray], *, only: Sequence[int] | None = None, cancel: Any = None
     ) -> list[list[np.ndarray] | None]:
         """At every point: residuals (m,) of each trial, weights applied; None if a rollout failed.
 
         Half their squares and those of the prior add up to the cost where losses are plain.
+        only  indices of some trials
         """
-        count = len(self.trials)
-        P = [self._vector(k, z, None) for z in zs for k in range(count)]
-        runs = self._run(np.array(P), list(range(count)) * len(zs), "none", cancel)
+        chosen = list(range(len(self.trials)) if only is None else only)
+        count = len(chosen)
+        P = [self._vector(k, z, None) for z in zs for k in chosen]
+        runs = self._run(np.array(P), chosen * len(zs), "none", cancel)
         found: list[list[np.ndarray] | None] = []
         for i, z in enumerate(zs):
             here = runs[i * count : (i + 1) * count]
             ok = all(run.ok for run in here)
-            found.append([self._residual(k, z, r) for k, r in enumerate(here)] if ok else None)
+            pairs = zip(chosen, here, strict=True)
+            found.append([self._residual(k, z, run) for k, run in pairs] if ok else None)
         return found
 
     def _residual(self, k: int, z: np.ndarray, run: Any) -> np.ndarray:

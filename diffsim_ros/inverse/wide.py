@@ -9,7 +9,7 @@ resolve them; they cost two rollouts without derivatives per parameter.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,15 +21,25 @@ from .normal_equations import NormalEquations
 from .problem import Evaluation
 from .simulation_problem import SimulationProblem
 
+Residuals = Callable[[Sequence[np.ndarray], Any], list[list[np.ndarray] | None]]
+"""(points, cancel) -> of each point the residuals (m,) of each trial, None if a rollout failed."""
+
+
+def _own(problem: SimulationProblem) -> Residuals:
+    return lambda points, cancel: problem.residuals(points, cancel=cancel)
+
 
 class Widened:
     """A `Problem`: the cost of a SimulationProblem, Gauss-Newton equations by wide differences.
 
-    width  of z to each side, less at a bound
+    width      of z to each side, less at a bound
+    residuals  (points, cancel) -> what the problem's `residuals` are, done elsewhere
     Plain losses and no nuisance starts; InputError else.
     """
 
-    def __init__(self, problem: SimulationProblem, width: float) -> None:
+    def __init__(
+        self, problem: SimulationProblem, width: float, residuals: Residuals | None = None
+    ) -> None:
         if problem.nuisance:
             raise InputError("Widened", "nuisance", True, "starts that are held")
         for trial in problem.trials:
@@ -37,6 +47,7 @@ class Widened:
             if any(type(loss) is not Loss for loss in losses):
                 raise InputError("Widened", trial.name, "a robust loss", "plain squares")
         self.problem, self.width = problem, float(width)
+        self._residuals = residuals or _own(problem)
 
     def __getattr__(self, name: str) -> Any:
         """Names, start, bounds, values ... are the problem's."""
@@ -55,7 +66,7 @@ class Widened:
         lower = np.maximum(z - self.width, self.problem.lower)
         upper = np.minimum(z + self.width, self.problem.upper)
         sides = [np.where(np.eye(len(z), dtype=bool), end, z) for end in (lower, upper)]
-        found = self.problem.residuals([z, *sides[0], *sides[1]], cancel=cancel)
+        found = self._residuals([z, *sides[0], *sides[1]], cancel)
         if getattr(cancel, "cancelled", False):
             return Evaluation(math.inf, cancelled=True)
         rows = [row for row in found if row is not None]

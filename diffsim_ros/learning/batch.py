@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,8 @@ from diffsim_ros.errors import InputError
 from diffsim_ros.learning.config import EnvironmentConfig
 
 Array = np.ndarray
+Start = tuple[dict[str, Array], dict[int, float]]
+"""Joint -> coordinate and rate, and index of a parameter of the engine -> value."""
 
 
 @dataclass(frozen=True)
@@ -108,10 +110,14 @@ class Batch:
         """Begin new episodes where `which` (B,) is True, absent: everywhere; the observation."""
         chosen = np.arange(self.count) if which is None else np.flatnonzero(which)
         for i in map(int, chosen):
-            drawn = {k: self._drawn(start)[0] for k, start in self.config.parameters.items()}
-            joints = {name: self._drawn(start) for name, start in self.config.joints.items()}
-            self._place(i, joints, drawn)
+            self._place(i, *drawn_start(self.config, self.random))
         return self._begun(chosen)
+
+    def begin_at(self, starts: Sequence[Start]) -> Array:
+        """Begin an episode everywhere, each at its own start (`drawn_start`); the observation."""
+        for i, start in enumerate(starts):
+            self._place(i, *start)
+        return self._begun(np.arange(self.count))
 
     def begin(
         self, joints: Mapping[str, tuple[float, float]], parameters: Mapping[int, float]
@@ -147,10 +153,6 @@ class Batch:
         self.taken[chosen] = 0
         self.observation[chosen] = config.observation.values(y)
         return self.observation.copy()
-
-    def _drawn(self, start: Any) -> Array:
-        spread = np.array(start.spread)
-        return np.array(start.value) + spread * self.random.uniform(-1, 1, len(spread))
 
     def step(
         self, actions: Array, *, gradient: bool = False, only: Array | None = None
@@ -207,3 +209,14 @@ class Batch:
             self.observation.copy(), np.where(stayed, 0.0, reward), terminated, truncated,
             failures, y, moving, self, segment, clipped,
         )  # fmt: skip
+
+
+def drawn_start(config: EnvironmentConfig, random: np.random.Generator) -> Start:
+    """Where an episode begins, as the environment's `reset` says."""
+
+    def drawn(start: Any) -> Array:
+        spread = np.array(start.spread)
+        return np.array(start.value) + spread * random.uniform(-1, 1, len(spread))
+
+    parameters = {k: float(drawn(start)[0]) for k, start in config.parameters.items()}
+    return {name: drawn(start) for name, start in config.joints.items()}, parameters

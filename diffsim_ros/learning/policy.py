@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from diffsim_ros.errors import InputError
-from diffsim_ros.learning.batch import Batch
+from diffsim_ros.errors import InputError, NotConverged
+from diffsim_ros.executors import ALONE, SideBySide
+from diffsim_ros.executors.tasks import Report
+from diffsim_ros.learning.batch import Batch, Start, drawn_start
 from diffsim_ros.learning.config import EnvironmentConfig
 from diffsim_ros.npz import numbers, read_npz
 from diffsim_ros.output import write_bytes
@@ -25,6 +27,9 @@ ACCEPTED = "a policy file of `diffsim policy train`"
 VERSION = 1
 LAYERS = 20
 """Most layers of a file."""
+BLOCK = 64
+"""Episodes that are evaluated together.  The last bits of a matrix product depend on the number of
+its rows, so a block is the same whoever does it."""
 
 
 @dataclass(frozen=True)
@@ -155,22 +160,75 @@ class Episodes:
 
 
 def evaluate(
-    policy: Any, config: EnvironmentConfig, episodes: int, *, seed: int = 0, threads: int = 0
-) -> Episodes:
-    """Run episodes side by side, each once; `policy` maps observations to actions."""
-    batch = Batch(config, episodes, seed=seed, threads=threads)
-    seen = batch.reset()
-    alive = np.ones(episodes, bool)
-    rewards = np.zeros((episodes, config.horizon))
-    y = np.zeros((episodes, config.horizon, config.numbers + len(config.actions)))
-    lengths, failures = np.zeros(episodes, int), 0
+    policy: Any, config: EnvironmentConfig, episodes: int, *, seed: int = 0, threads: int = 0,
+    motions: bool = True, side: SideBySide = ALONE, progress: Report | None = None,
+    cancel: Any = None,
+) -> Episodes:  # fmt: skip
+    """Run episodes side by side, each once; `policy` maps observations to actions.
+
+    motions   whether rewards and y are kept, else they are empty
+    side      how blocks of BLOCK episodes are done (diffsim_ros.executors); digits do not depend
+              on it
+    progress  called with (done, all) blocks
+    cancel    ends it when its `cancelled` turns true: the episodes of blocks that are done
+    Raises NotConverged where it was cancelled before any of them was.
+    """
+    if episodes < 1:
+        raise InputError("evaluate", "episodes", episodes, "a whole number >= 1")
+    random = np.random.default_rng(seed)
+    starts = [drawn_start(config, random) for _ in range(episodes)]
+    blocks = [starts[first : first + BLOCK] for first in range(0, episodes, BLOCK)]
+
+    def here(k: int) -> dict | None:
+        found = _block(policy, config, blocks[k], motions, threads, cancel)
+        if progress is not None:
+            progress(k + 1, len(blocks))
+        return found
+
+    found = side.results(
+        one_block, blocks, lambda: (policy, config, motions), here, report=progress, cancel=cancel
+    )
+    done = [one for one in found if one is not None]
+    if not done:
+        raise NotConverged("the evaluation was stopped before any episode had ended")
+    names = ("returns", "lengths", "rewards", "y")
+    whole = {name: np.concatenate([one[name] for one in done]) for name in names}
+    return Episodes(**whole, failures=sum(one["failures"] for one in done))
+
+
+def one_block(shared: tuple[Any, EnvironmentConfig, bool], starts: list, cancel: Any) -> Any:
+    """A block of episodes as a task of an executor: fields of Episodes."""
+    policy, config, motions = shared
+    return _block(policy, config, starts, motions, 1, cancel)
+
+
+def _block(
+    policy: Any, config: EnvironmentConfig, starts: Sequence[Start], motions: bool, threads: int,
+    cancel: Any,
+) -> dict | None:  # fmt: skip
+    """Episodes that are stepped together, as fields of Episodes; None where it was cancelled."""
+    count = len(starts)
+    batch = Batch(config, count, threads=threads)
+    seen = batch.begin_at(starts)
+    alive = np.ones(count, bool)
+    rewards = np.zeros((count, config.horizon))
+    y = np.zeros((count, config.horizon * motions, config.numbers + len(config.actions)))
+    lengths, failures = np.zeros(count, int), 0
     for k in range(config.horizon):
+        if getattr(cancel, "cancelled", False):
+            return None
         step = batch.step(policy(seen), only=alive)
-        rewards[alive, k], y[alive, k] = step.reward[alive], step.y[alive]
+        rewards[alive, k] = step.reward[alive]
+        if motions:
+            y[alive, k] = step.y[alive]
         lengths[alive] += 1
         failures += len(step.failures)
         alive &= ~(step.terminated | step.truncated)
         seen = step.observation
         if not alive.any():
             break
-    return Episodes(rewards.sum(1), lengths, rewards, y, failures)
+    returns = rewards.sum(1)
+    return {
+        "returns": returns, "lengths": lengths, "rewards": rewards[:, : rewards.shape[1] * motions],
+        "y": y, "failures": failures,
+    }  # fmt: skip

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.stats import qmc
 
 from ..errors import NotConverged
-from ..executors import Executor, gather
+from ..executors import Executor, SideBySide, gather
 from ..inverse.continuation import continuation
 from ..inverse.optimizers import LMOptions, lbfgs, levenberg_marquardt
 from ..inverse.output_term import outputs_of
@@ -68,9 +68,10 @@ def plan(
     cancel    diffsim_ros.engine.CancelToken; when cancelled the best so far is returned
     first     controls to begin the first start from, e.g. those of the last plan
     options   of Gauss-Newton's last stage, in place of those of `search`
-    executor  does several starts side by side (diffsim_ros.executors) [one after the other]; then
-              `progress` is called with the number of those that are done, and no objective
-    folder    keeps the ends of starts; those that it has are not searched again
+    executor  does several starts, and the samples of a robust plan, side by side
+              (diffsim_ros.executors) [one start after the other, samples on the engine's threads];
+              then `progress` is called with the number of starts that are done, and no objective
+    folder    keeps the ends of starts and what was found of samples, which are not done again
     Raises InputError for unusable input, NotConverged if no start can be simulated.
     """
     if not isinstance(config, PlanConfig):
@@ -93,7 +94,7 @@ def plan(
     over = partial(_over, **settings)
     nominal = result.best
     if config.robust is not None and result.status == "reached":
-        result = hardened(result, over, cancel)
+        result = hardened(result, over, cancel, SideBySide(executor, folder))
     if options is None and result.best is nominal:  # else it is one of the samples'
         result = searched_on(result, over, cancel)
     loose = None

@@ -6,25 +6,24 @@ What is found is checked as executed (execution_check.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from ..errors import NotConverged
+from ..executors import ALONE, SideBySide
 from ..inverse.simulation_problem import SimulationProblem
-from ..inverse.trial import Trial
 from ..inverse.wide import Widened
 from .arm_plan import carried_out
 from .config import PlanConfig
 from .execution_check import (
     Alternating,
     check_execution,
-    every_other_executed,
     executed_problem,
     executed_trials,
-    halved,
 )
 from .result import PlanResult
+from .samples import PlanSamples, residuals_by
 from .spread import Spread, measured
 
 WIDTH = 0.02
@@ -67,24 +66,29 @@ def searched_on(result: PlanResult, over: Over, cancel: Any) -> PlanResult:
     return best
 
 
-def hardened(result: PlanResult, over: Over, cancel: Any) -> PlanResult:
+def hardened(result: PlanResult, over: Over, cancel: Any, side: SideBySide = ALONE) -> PlanResult:
     """The plan moved to where the mean over samples is least; evaluated on fresh samples.
 
     The slopes of a mean over samples are smaller than discontinuities: they are taken over a width.
     Where its end is not settled as executed, the search goes on with joints as executed in every
     other sample.  The plan itself is kept where that one is not reached, not executed as well, or
     not better over the fresh samples.
+
+    side  who simulates the samples
     """
-    found = _moved(result, over, _over_samples)
+    found = _moved(result, over, _over(side, executed=False))
     check = None if found is None else found.execution
     cancelled = getattr(cancel, "cancelled", False)
     if found is not None and check is not None and not (check.settled or cancelled):
-        again = _moved(found, over, _over_samples_executed)
+        again = _moved(found, over, _over(side, executed=True))
         if again is not None and again.execution is not None:
             found = again if again.execution.worst < check.worst else found
     after = result if found is None else found
-    plans = [(one.config, one.best.controls, _deviation(one)) for one in (result, after)]
-    spread = measured(plans, _over_fresh, after.best.rollouts)
+    plans = [
+        (PlanSamples(one.config, _deviation(one), executed=True, fresh=True), one.best.controls)
+        for one in (result, after)
+    ]
+    spread = measured(plans, after.best.rollouts, side)
     why = _not_better(result, found, spread)
     if not why:
         return replace(after, candidates=(after.best, *result.candidates[1:]), spread=spread)
@@ -138,27 +142,17 @@ def _as_executed(config: PlanConfig, deviation: Mapping[str, float]) -> Simulati
     return executed_problem(config, trials, deviation).simulated_by(Alternating(fine))
 
 
-def _over_samples(config: PlanConfig, deviation: Mapping[str, float]) -> Widened:
-    """The plan over samples of what is uncertain, at its step, joints as planned."""
-    return Widened(executed_problem(config, _samples(config), {}), WIDTH)
+def _over(side: SideBySide, executed: bool) -> Callable[[PlanConfig, Mapping], Widened]:
+    """(plan, deviation) -> the plan over samples of what is uncertain, at its step.
 
+    executed  joints are as executed in every other sample, else as planned
+    """
 
-def _over_samples_executed(config: PlanConfig, deviation: Mapping[str, float]) -> Widened:
-    """The same, joints as executed in every other sample."""
-    trials = every_other_executed(_samples(config))
-    return Widened(executed_problem(config, trials, deviation), WIDTH)
+    def problem_of(config: PlanConfig, deviation: Mapping[str, float]) -> Widened:
+        samples = PlanSamples(config, deviation, executed)
+        return Widened(samples.problem, WIDTH, residuals_by(side, samples))
 
-
-def _samples(config: PlanConfig) -> list[Trial]:
-    robust = config.robust
-    return robust.trials(config.scene, config.objectives, robust.samples, robust.seed)
-
-
-def _over_fresh(
-    config: PlanConfig, trials: Sequence[Trial], deviation: Mapping[str, float]
-) -> SimulationProblem:
-    """The plan over these samples at half of its step."""
-    return executed_problem(config, every_other_executed(trials), deviation).simulated_by(halved)
+    return problem_of
 
 
 def _deviation(result: PlanResult) -> Mapping[str, float]:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..inverse.simulation_problem import SimulationProblem, body_slots
-from .config import PlanConfig
-from .evaluation import evaluated
-
-FRESH_SEED = 1
-"""Added to the seed: samples for evaluation differ from those of the search."""
+from ..executors import ALONE, SideBySide
+from .samples import PlanSamples, distances_by
 
 
 @dataclass(frozen=True)
@@ -55,23 +51,18 @@ def _summary(distances: np.ndarray) -> dict[str, float]:
 
 
 def measured(
-    plans: Sequence[tuple[PlanConfig, Mapping[str, float], Mapping[str, float]]],
-    problem_of: Callable[..., SimulationProblem], evaluations: int,
+    plans: Sequence[tuple[PlanSamples, Mapping[str, float]]], evaluations: int,
+    side: SideBySide = ALONE,
 ) -> Spread:  # fmt: skip
     """Distances of two plans from their goals over fresh samples; failed ones are infinite.
 
-    plans       (plan, controls, deviation as executed) before and after
-    problem_of  (plan, trials, deviation) -> SimulationProblem
+    plans  (its fresh samples, controls) before and after
+    side   who simulates them
     """
     found = []
-    for config, controls, deviation in plans:
-        robust, scene = config.robust, config.scene
-        trials = robust.trials(scene, config.goals, robust.fresh, robust.seed + FRESH_SEED)
-        problem, slots = problem_of(config, trials, deviation), body_slots(scene.engine)
-        z = config.map.scaled(controls)
-        values = config.map.named(z)
-        rows = [evaluated(config, run, slots, values)[0] if run.ok else None
-                for run in problem.rollouts(z)]  # fmt: skip
+    for samples, controls in plans:
+        config = samples.config
+        rows = distances_by(side, samples, config.map.scaled(controls))
         names = [goal.name for goal in config.goals]
         found.append({
             n: np.array([np.inf if row is None else row[n] for row in rows]) for n in names

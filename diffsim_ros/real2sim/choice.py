@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError, NotConverged, nearest
+from ..executors.side_by_side import ALONE, SideBySide
 from ..inverse.model_comparison import Paired, paired_ratio
 from .alternatives import LAWS, by_law
 from .config import load_estimation
@@ -63,11 +64,12 @@ class _Tried:
 
 
 def choose(
-    config: EstimationConfig, model: Model, trials: Sequence, reporter: Reporter, cancel: Any
-) -> Choice:
+    config: EstimationConfig, model: Model, trials: Sequence, reporter: Reporter, cancel: Any,
+    side: SideBySide = ALONE,
+) -> Choice:  # fmt: skip
     """Law and start of an estimation whose section `choice` asks for it.
 
-    model  of `config`;  trials  that the estimation is to fit
+    model  of `config`;  trials  that the estimation is to fit;  side  how starts of a law are done
     Raises InputError for laws that are unknown.
     """
     options = config.choice
@@ -77,14 +79,14 @@ def choose(
     count = min(options.trials, len(trials))
     chosen = [trials[i] for i in np.unique(np.linspace(0, len(trials) - 1, count).astype(int))]
     reporter.begin("choose")
-    best = _tried(AS_WRITTEN, config, model, chosen, options, cancel)
+    best = _tried(AS_WRITTEN, config, model, chosen, options, cancel, side)
     notes: list[str] = []
     tried: dict[str, Any] = {}
     for k, law in enumerate(options.laws):
         others, left_out = by_law(best.config, law)
         notes += left_out
         for name, other in others.items():
-            found = _tried(name, other, experiment_of(other).model, chosen, options, cancel)
+            found = _tried(name, other, experiment_of(other).model, chosen, options, cancel, side)
             if getattr(cancel, "cancelled", False):
                 return Choice(config)
             best, sentence, tried[name] = _better(best, found, len(chosen))
@@ -109,7 +111,7 @@ def _check(config: EstimationConfig, options: ChoiceOptions) -> None:
 
 def _tried(
     name: str, config: EstimationConfig, model: Model, trials: Sequence, options: ChoiceOptions,
-    cancel: Any,
+    cancel: Any, side: SideBySide,
 ) -> _Tried:  # fmt: skip
     """The short fit of one law, the best of its starts."""
     noisy = noise_model(model)
@@ -120,7 +122,7 @@ def _tried(
     )  # fmt: skip
     short = replace(noisy, config=replace(noisy.config, fit=fit))
     try:
-        found = fit_trials(short, trials, Reporter(None, []), cancel)
+        found = fit_trials(short, trials, Reporter(None, []), cancel, side=side)
     except (NotConverged, InputError, np.linalg.LinAlgError):
         return _Tried(name, config, None, np.full(len(trials), math.nan))
     costs = np.full(len(trials), math.nan)

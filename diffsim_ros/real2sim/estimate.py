@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ..executors import Executor
+from ..executors.side_by_side import SideBySide
 from ..inverse.adequacy import Adequacy
 from ..inverse.bands import TrialBand
 from ..inverse.one_sided import Bound
@@ -53,6 +55,8 @@ def estimate(
     cancel: Any = None,
     observations: Observations | None = None,
     report: bool = True,
+    executor: Executor | None = None,
+    folder: str | Path | None = None,
 ) -> EstimationResult:
     """Estimate the parameters of `config` from recordings and predict others with them.
 
@@ -62,26 +66,34 @@ def estimate(
     cancel        engine.CancelToken; when cancelled the best so far is returned (and written)
     observations  trials to train on instead of the YAML's, or {"train": [...], "validate": [...]}
     report        write report.html, PNGs and motion.mcap too
+    executor      does the fit's independent parts side by side (diffsim_ros.executors): descents
+                  from several starts, draws of a search, halves of the trials, profiles
+                  [one after the other]
+    folder        keeps the results of these parts; those that it has are not done again
 
-    Equal inputs give equal digits, whatever the number of threads and the caller.
+    Equal inputs give equal digits, whatever the number of threads, the executor and the caller.
     Raises InputError for unusable input, NotConverged if no trial can be simulated.
     """
     if not isinstance(config, EstimationConfig):
         config = load_estimation(config)
-    folder = None
+    side = SideBySide(executor, folder)
+    run = kind_of(config.kind).estimation(config, progress, cancel)
+    if run is not None and side:
+        rule = "a kind whose fit simulates, for an executor or a folder of its parts"
+        raise config.error("kind", config.kind, rule, "leave them out: it is fitted in a moment")
+    results = None
     if out is not None:
-        folder = out if isinstance(out, OutputFolder) else open_folder(out, report=report)
+        results = out if isinstance(out, OutputFolder) else open_folder(out, report=report)
     given = observations or {}
     roles = given if isinstance(given, Mapping) else {"train": given}
-    run = kind_of(config.kind).estimation(config, progress, cancel)
     try:
-        result = (run or _Estimation(config, progress, cancel).run)(roles)
+        result = (run or _Estimation(config, progress, cancel, side).run)(roles)
     except BaseException:
-        if folder is not None:
-            folder.discard_if_empty()
+        if results is not None:
+            results.discard_if_empty()
         raise
-    if folder is not None:
-        write_results(result, folder, report=report)
+    if results is not None:
+        write_results(result, results, report=report)
     return result
 
 
@@ -89,9 +101,10 @@ class _Estimation:
     """One estimation: reads, fits, validates and reports."""
 
     def __init__(
-        self, config: EstimationConfig, progress: ProgressCallback | None, cancel: Any
-    ) -> None:
-        self.config, self.cancel = config, cancel
+        self, config: EstimationConfig, progress: ProgressCallback | None, cancel: Any,
+        side: SideBySide,
+    ) -> None:  # fmt: skip
+        self.config, self.cancel, self.side = config, cancel, side
         self.reporter = Reporter(progress, _plan(config))
 
     @property
@@ -102,7 +115,9 @@ class _Estimation:
         self.reporter.begin("read")
         experiment, data, choice = self._chosen(observations)
         before = preflight(experiment.model, data.train, self.cancel)
-        fit = fit_trials(experiment.model, data.train, self.reporter, self.cancel, before.problem)
+        fit = fit_trials(
+            experiment.model, data.train, self.reporter, self.cancel, before.problem, self.side
+        )
         notes = [*data.notes, *choice.notes, *before.notes]
         notes += [f"not fitted: {sentence}" for sentence in fit.dropped]
         uncertainty: Uncertainty | None = None
@@ -123,7 +138,7 @@ class _Estimation:
             uncertainty, more = self._compared_halves(experiment.model, fit, uncertainty, metrics)
             notes.append(f"std_dev: {sentence}{more}")
             if self.config.uncertainty.one_sided:
-                bounds = bounds_of(fit, uncertainty, self.cancel)
+                bounds = bounds_of(experiment.model, fit, uncertainty, self.cancel, self.side)
             if self.config.fit.check_settling:
                 rollouts = fit.evaluations * len(fit.kept)
                 loose = unsettled(fit.problem, fit.z, fit.y, rollouts, self.cancel)
@@ -131,7 +146,9 @@ class _Estimation:
                     notes.append(str(loose))
                     fit = replace(fit, message=f"{fit.message}; {loose.short}")
             self.reporter.begin("profile")
-            profiles = profiles_of(fit, uncertainty, self.config, self.reporter, self.cancel)
+            profiles = profiles_of(
+                experiment.model, fit, uncertainty, self.reporter, self.cancel, self.side
+            )
             notes += [f"profile of {one.name}: {one.note}" for one in profiles if one.note]
             self.reporter.begin("validate")
             assessed = experiment.assess(data, fit, self.reporter, self.cancel)
@@ -161,7 +178,9 @@ class _Estimation:
         """Experiment, recordings and what was chosen, from here on the configuration."""
         experiment = experiment_of(self.config)
         data = experiment.read(given)
-        choice = choose(self.config, experiment.model, data.train, self.reporter, self.cancel)
+        choice = choose(
+            self.config, experiment.model, data.train, self.reporter, self.cancel, self.side
+        )
         if choice.config is not self.config:
             self.config = choice.config
             experiment = experiment_of(self.config)
@@ -176,7 +195,7 @@ class _Estimation:
             return None, ""
         if not options.halves:
             return found, "; not compared with halves of the trials"
-        halves = halves_of(model, fit, found, options.seed, self.cancel)
+        halves = halves_of(model, fit, found, options.seed, self.cancel, self.side)
         if halves is None:
             return found, ""
         metrics["halves"] = halves.metrics()

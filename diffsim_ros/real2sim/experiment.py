@@ -95,6 +95,10 @@ class Experiment:
         self.config = config
         self.model = type(self).model_of(config)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without recordings as they were read, which trials are made of."""
+        return {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
+
     @classmethod
     def estimation(cls, config: EstimationConfig, progress: Any, cancel: Any) -> Any:
         """(observations) -> EstimationResult of kinds whose fit has no rollouts; None: it has."""

@@ -7,19 +7,22 @@ search without gradients (search.py) ends the fit where gradients no longer help
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ..errors import NotConverged
+from ..executors.side_by_side import ALONE, SideBySide
 from ..inverse.adam import AdamOptions, adam
 from ..inverse.optimizers import LMOptions, lbfgs, levenberg_marquardt
 from ..inverse.problem import Problem
 from ..inverse.simulation_problem import SimulationProblem
-from ..inverse.solution import Callback, Iteration, Solution
-from .model import Model
+from ..inverse.solution import STATUSES, Callback, Iteration, Solution
+from .model import Model, on_one_thread
 from .options import FitOptions
 from .progress import Reporter
 from .results import Step
@@ -39,7 +42,7 @@ SETTLED = 0.02
 """A search has converged when its last round gained less than this share of the cost, however much
 tosses differ."""
 BATCH = 16
-"""Points whose rollouts go to the engine at once."""
+"""Points whose rollouts go to the engine at once; a task of an executor is one point."""
 
 
 @dataclass
@@ -47,7 +50,7 @@ class Fit:
     """Where training ended.
 
     z, y        shared and nuisance variables;  value  cost there, summed over the tosses
-    problem     the last problem, all frames
+    problem     the last problem, all frames;  taken  z (nz,) at which its starts were taken
     surface     smoothed costs around the end of a search, None without one
     kept        trials that were fitted; dropped: sentences about those that could not be simulated
     """
@@ -64,6 +67,7 @@ class Fit:
     history: list[Step] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     evaluations: int = 0
+    taken: np.ndarray | None = None
 
 
 def fit_trials(
@@ -72,13 +76,87 @@ def fit_trials(
     reporter: Reporter,
     cancel: Any,
     first: SimulationProblem | None = None,
+    side: SideBySide = ALONE,
 ) -> Fit:
     """Estimate the shared parameters from these trials; raises NotConverged if none can be run.
 
     first  the model's problem of these trials, evaluated at the first guess (preflight)
+    side   how descents from several starts, and draws of a search, are done
     """
     reporter.begin("fit")
-    return _Training(model, reporter, cancel, first).run(trials)
+    return _Training(model, reporter, cancel, first, side).run(trials)
+
+
+def has_parts(options: FitOptions) -> bool:
+    """Whether a fit has independent parts."""
+    return options.starts > 1 or options.search_evaluations > 0
+
+
+def part_of_fit(shared: tuple[Model, Sequence], task: tuple, cancel: Any) -> Any:
+    """A part of a fit as a task of an executor: ("descent", ...) or ("costs", ...)."""
+    (model, trials), (kind, *arguments) = shared, task
+    if kind == "descent":
+        return _descent(model, trials, *arguments, cancel=cancel)
+    at, draws = arguments
+    return _costs(_problem_at(shared, at), draws, cancel)
+
+
+_last = threading.local()
+"""The problem that this thread had last: draws of a search are tasks of one problem."""
+
+
+def _problem_at(shared: tuple[Model, Sequence], at: np.ndarray) -> SimulationProblem:
+    last: Any = getattr(_last, "value", (None, None, None))
+    known, z, problem = last
+    if known is not shared or not np.array_equal(z, at):
+        model, trials = shared
+        problem = model.problem(trials, at)
+        _last.value = shared, at, problem
+    return problem
+
+
+def _descent(
+    model: Model, trials: Sequence, held: Mapping[str, float] | None, z: np.ndarray,
+    y: np.ndarray | None, horizon: int, *, cancel: Any = None,
+    problem: SimulationProblem | None = None,
+    report: Callable[[Iteration, dict], None] | None = None,
+) -> dict:  # fmt: skip
+    """The end of one descent as plain data, z of all parameters.
+
+    held     parameter -> value at which it is fixed meanwhile
+    problem  its own, where it is there already
+    report   called with an iteration, and all parameters then
+    """
+    named = model.map.named(z)
+    inner = model if held is None else model.held(held)
+    start = inner.scaled(named)
+    if problem is None:
+        problem = inner.problem(trials, start, horizon=horizon)
+    history: list[list] = []
+
+    def note(p: Iteration) -> None:
+        history.append([p.iteration, p.value / len(trials), {**named, **p.parameters}])
+        if report is not None:
+            report(p, history[-1][2])
+
+    end = descend(model.config.fit, problem, start, y, callback=note, cancel=cancel)
+    status = "converged" if end.converged else "not_converged"
+    return {
+        "z": model.scaled(inner.map.named(end.z)), "y": end.y, "value": end.value,
+        "status": "cancelled" if end.status == "cancelled" else status, "message": end.message,
+        "failures": list(end.failures), "evaluations": end.evaluations, "history": history,
+    }  # fmt: skip
+
+
+def _costs(problem: SimulationProblem, z: np.ndarray, cancel: Any) -> tuple[np.ndarray, list[str]]:
+    """Costs (m, K) of every toss at points z (m, nz), inf where a rollout failed, and why."""
+    found = problem.evaluate_many(list(z), [None] * len(z), cancel=cancel)
+    rows, failures = np.full((len(z), len(problem.trials)), np.inf), list[str]()
+    for row, evaluation in zip(rows, found, strict=True):
+        if evaluation.ok:
+            row[:] = evaluation.trial_costs
+        failures += evaluation.failures
+    return rows, failures
 
 
 def descend(
@@ -103,19 +181,33 @@ def descend(
     return levenberg_marquardt(problem, z, y, options=options, **hooks)
 
 
+@dataclass(frozen=True)
+class _End:
+    """The end of a descent: z (nz,) of all parameters, as `begun`; problem None: done elsewhere."""
+
+    z: np.ndarray
+    y: np.ndarray
+    value: float
+    status: str
+    message: str
+    begun: np.ndarray
+    problem: SimulationProblem | None
+
+
 class _Training:
     """One run of the stages; keeps history and counts."""
 
     def __init__(
-        self, model: Model, reporter: Reporter, cancel: Any, first: SimulationProblem | None = None
-    ) -> None:
+        self, model: Model, reporter: Reporter, cancel: Any,
+        first: SimulationProblem | None = None, side: SideBySide = ALONE,
+    ) -> None:  # fmt: skip
         self.model, self.reporter, self.cancel = model, reporter, cancel
-        self.first = first
+        self.first, self.side = first, side
+        self.trials: list = []
         self.options = model.config.fit
         self.history: list[Step] = []
         self.failures: list[str] = []
         self.evaluations = 0
-        self.tosses = 1
 
     @property
     def cancelled(self) -> bool:
@@ -124,8 +216,8 @@ class _Training:
     def run(self, trials: Sequence) -> Fit:
         z0 = np.clip(self.model.map.start, self.model.map.lower, self.model.map.upper)
         kept, dropped = self._runnable(trials, z0)
-        self.tosses = len(kept)
-        found = self._starts(kept, z0)
+        self.trials = kept
+        found = self._starts(z0)
         if not self.cancelled and self.options.search_evaluations:
             self.reporter.begin("search")
             found = self._search(found)
@@ -155,39 +247,95 @@ class _Training:
             raise NotConverged(f"no trial can be simulated at the first guess: {dropped[0]}")
         return kept, dropped
 
-    def _starts(self, trials: list, z0: np.ndarray) -> Fit:
+    @cached_property
+    def _shared(self) -> tuple[Model, list]:
+        """What all parts need."""
+        return on_one_thread(self.model), self.trials
+
+    def _starts(self, z0: np.ndarray) -> Fit:
         """Best end of all starts: stage by stage, and the better half goes on."""
         candidates: list[tuple[np.ndarray, np.ndarray | None]] = [
             (z, None) for z in self._drawn(z0)
         ]
         stages = self._stages()
-        for s, (model, horizon) in enumerate(stages):
-            fits = []
-            for k, (z, y) in enumerate(candidates):
-                done = (s + k / len(candidates)) / len(stages)
-                room = 1.0 / len(candidates) / len(stages)
-                fits.append(self._descend(model, trials, z, y, horizon, (done, room)))
-                if self.cancelled:
-                    break
-            fits.sort(key=lambda f: f.value)
+        for s, (held, horizon) in enumerate(stages):
+            ends = self._descended(held, candidates, horizon, (s / len(stages), 1.0 / len(stages)))
+            ends.sort(key=lambda end: end.value)
             if self.cancelled:
+                if not ends:
+                    return self._unfitted(candidates[0][0])
                 # a stage may fix parameters; the result needs all of them
-                whole = self.model.problem(trials, fits[0].z)
-                return replace(fits[0], status="cancelled", problem=whole)
-            fits = fits[: max(1, (len(fits) + 1) // 2)]
-            candidates = [(f.z, f.y) for f in fits]
-        return fits[0]
+                whole = self.model.problem(self.trials, ends[0].z)
+                return self._fit(replace(ends[0], status="cancelled", problem=whole), 0)
+            ends = ends[: max(1, (len(ends) + 1) // 2)]
+            candidates = [(end.z, end.y) for end in ends]
+        return self._fit(ends[0], stages[-1][1])
 
-    def _stages(self) -> list[tuple[Model, int]]:
-        """(model, horizon) of every stage: held parameters first, then growing horizons."""
+    def _fit(self, end: _End, horizon: int) -> Fit:
+        """The end of a descent whose parameters were all free, with its problem."""
+        problem = end.problem or self._problem(None, end.begun, horizon)
+        given = (end.z, end.y, end.value, end.status, end.message)
+        taken = self._begun(None, end.begun)[1]
+        return Fit(*given, problem, self.trials, [], taken=taken)
+
+    def _descended(
+        self, held: Mapping[str, float] | None, starts: Sequence[tuple], horizon: int,
+        share: tuple[float, float],
+    ) -> list[_End]:  # fmt: skip
+        """Ends of a stage's descents, in the order of the starts; of a cancelled one those there
+        are."""
+        before, room = share
+        problems: dict[int, SimulationProblem] = {}
+
+        def here(k: int) -> dict:
+            z, y = starts[k]
+            problem = problems[k] = self._problem(held, z, horizon)
+
+            def report(p: Iteration, parameters: dict) -> None:
+                done = (k + p.iteration / self.options.iterations) / len(starts)
+                objective = float(p.value) / len(self.trials)
+                self.reporter.update(before + room * done, p.iteration, objective, parameters)
+
+            return _descent(
+                self.model, self.trials, held, z, y, horizon, cancel=self.cancel,
+                problem=problem, report=report,
+            )  # fmt: skip
+
+        def done(count: int, whole: int) -> None:
+            self.reporter.update(before + room * count / whole, count)
+
+        tasks = [("descent", held, z, y, horizon) for z, y in starts]
+        ends = self.side.results(
+            part_of_fit, tasks, lambda: self._shared, here, report=done, cancel=self.cancel
+        )
+        found = list[_End]()
+        for k, end in enumerate(ends):
+            if end is None:
+                continue
+            self.history += [Step("fit", i, float(value), at) for i, value, at in end["history"]]
+            self.evaluations += end["evaluations"]
+            self.failures += end["failures"]
+            given = {name: end[name] for name in ("z", "y", "value", "status", "message")}
+            found.append(_End(**given, begun=starts[k][0], problem=problems.get(k)))
+        return found
+
+    def _unfitted(self, z: np.ndarray) -> Fit:
+        """Where a fit was cancelled before any descent had ended."""
+        problem = self.model.problem(self.trials, z)
+        y = np.zeros(problem.nuisance_shape)
+        value = problem.evaluate(z, y).value
+        message = STATUSES["cancelled"][1]
+        return Fit(z, y, value, "cancelled", message, problem, self.trials, [], taken=z)
+
+    def _stages(self) -> list[tuple[dict[str, float] | None, int]]:
+        """(what is held, horizon) of every stage: held parameters first, then growing horizons."""
         held = self.options.continuation
         count = len(next(iter(held.values()))) if held else 0
         last = int(self.options.horizons[-1])
-        stages = [
-            (self.model.held({name: values[k] for name, values in held.items()}), last)
-            for k in range(count)
+        stages: list[tuple[dict[str, float] | None, int]] = [
+            ({name: values[k] for name, values in held.items()}, last) for k in range(count)
         ]
-        return stages + [(self.model, int(horizon)) for horizon in self.options.horizons]
+        return stages + [(None, int(horizon)) for horizon in self.options.horizons]
 
     def _drawn(self, z0: np.ndarray) -> list[np.ndarray]:
         """The YAML's start, then seeded draws around it."""
@@ -197,47 +345,20 @@ class _Training:
         draws = rng.standard_normal((self.options.starts - 1, len(z0)))
         return [z0, *np.clip(z0 + START_SPREAD * span * draws, low, high)]
 
-    def _descend(
-        self, model: Model, trials: list, z: np.ndarray, y: np.ndarray | None, horizon: int,
-        share: tuple[float, float],
-    ) -> Fit:  # fmt: skip
-        """One descent; z is that of all parameters, whatever `model` holds."""
-        named = self.model.map.named(z)
-        inner = model.scaled(named)
-        problem = self._problem(model, trials, inner, horizon)
-        limit, (before, room) = self.options.iterations, share
-
-        def on_iteration(p: Iteration) -> None:
-            done = before + room * p.iteration / limit
-            parameters = {**named, **p.parameters}
-            self._note("fit", p.iteration, p.value / self.tosses, parameters, done)
-
-        solution = descend(
-            self.options, problem, inner, y, callback=on_iteration, cancel=self.cancel
-        )
-        self.evaluations += solution.evaluations
-        self.failures += solution.failures
-        status = "converged" if solution.converged else "not_converged"
-        if solution.status == "cancelled":
-            status = "cancelled"
-        z = self.model.scaled(model.map.named(solution.z))
-        return Fit(z, solution.y, solution.value, status, solution.message, problem, trials, [])
+    def _begun(self, held: Mapping[str, float] | None, z: np.ndarray) -> tuple[Model, np.ndarray]:
+        """The model of a stage, and z of its own parameters where a descent from z begins."""
+        inner = self.model if held is None else self.model.held(held)
+        return inner, inner.scaled(self.model.map.named(z))
 
     def _problem(
-        self, model: Model, trials: list, z: np.ndarray, horizon: int
+        self, held: Mapping[str, float] | None, z: np.ndarray, horizon: int
     ) -> SimulationProblem:
-        """The problem of a stage; that of the pre-flight where it is the same one."""
-        begins = np.array_equal(z, np.clip(model.map.start, model.map.lower, model.map.upper))
-        if self.first is not None and model is self.model and begins and not horizon:
+        """The problem of a descent; that of the pre-flight where it is the same one."""
+        inner, start = self._begun(held, z)
+        begins = np.array_equal(start, np.clip(inner.map.start, inner.map.lower, inner.map.upper))
+        if self.first is not None and held is None and begins and not horizon:
             return self.first
-        return model.problem(trials, z, horizon=horizon)
-
-    def _note(
-        self, phase: str, iteration: int, objective: float, parameters: Mapping[str, float],
-        done: float,
-    ) -> None:  # fmt: skip
-        self.history.append(Step(phase, iteration, float(objective), dict(parameters)))
-        self.reporter.update(done, iteration, objective, parameters)
+        return inner.problem(self.trials, start, horizon=horizon)
 
     def _search(self, start: Fit) -> Fit:
         """Rounds of draws around the best point so far, which moves to their smooth minimum."""
@@ -253,7 +374,7 @@ class _Training:
             if k >= SEARCH_ROUNDS and (surface is None or gain[0] <= SETTLED):
                 break
             draws = centre + spread * rng.standard_normal((count, n))
-            found = self._drawn_costs(problem, np.clip(draws, low, high), k)
+            found = self._drawn_costs(problem, np.clip(draws, low, high), start.z, k)
             if self.cancelled:
                 break
             z, costs = np.concatenate([z, found[0]]), np.concatenate([costs, found[1]])
@@ -268,14 +389,10 @@ class _Training:
                 surface = Surface.through(z, costs)
                 centre = np.clip(surface.minimum(weights), low, high)
                 gain = _gain(surface, before, centre)
-            self._note(
-                "search",
-                k + 1,
-                float(np.median(total[-count:])) / self.tosses,
-                self.model.map.named(centre),
-                (k + 1) / SEARCH_ROUNDS,
-            )
-            rounds = k + 1
+            rounds, objective = k + 1, float(np.median(total[-count:])) / len(self.trials)
+            parameters = self.model.map.named(centre)
+            self.history.append(Step("search", rounds, objective, parameters))
+            self.reporter.update(rounds / SEARCH_ROUNDS, rounds, objective, parameters)
         return self._searched(start, problem, centre, surface, (rounds, *gain))
 
     def _searched(
@@ -288,7 +405,10 @@ class _Training:
         """
         if self.cancelled:
             return replace(start, z=z, status="cancelled", message="cancelled; the best so far")
-        value = float(self._costs(problem, z[None])[0].sum())
+        costs, failures = _costs(problem, z[None], self.cancel)
+        value = float(costs[0].sum())
+        self.evaluations += 1
+        self.failures += failures
         rounds, gain, error = ended
         settled = gain <= SETTLED
         message = (
@@ -306,35 +426,42 @@ class _Training:
             message=message,
             problem=problem,
             surface=surface,
+            taken=start.z,
         )
 
     def _drawn_costs(
-        self, problem: SimulationProblem, z: np.ndarray, k: int
+        self, problem: SimulationProblem, z: np.ndarray, at: np.ndarray, k: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Draws of round k that could be simulated, and their costs; reported batch by batch."""
-        kept, rows = [], []
-        for first in range(0, len(z), BATCH):
-            batch = z[first : first + BATCH]
-            costs = self._costs(problem, batch)
-            good = np.isfinite(costs).all(axis=1)
-            kept.append(batch[good])
-            rows.append(costs[good])
-            if self.cancelled:
-                break
-            done = (k + (first + len(batch)) / len(z)) / SEARCH_ROUNDS
-            self.reporter.update(done, k + 1)
-        return np.concatenate(kept), np.concatenate(rows)
+        """Draws of round k that could be simulated, and their costs; reported batch by batch.
 
-    def _costs(self, problem: SimulationProblem, z: np.ndarray) -> np.ndarray:
-        """Costs (m, K) of every toss at points z (m, nz); inf where a rollout failed."""
-        found = problem.evaluate_many(list(z), [None] * len(z), cancel=self.cancel)
-        self.evaluations += len(z)
-        rows = np.full((len(z), len(problem.trials)), np.inf)
-        for row, evaluation in zip(rows, found, strict=True):
-            if evaluation.ok:
-                row[:] = evaluation.trial_costs
-            self.failures += evaluation.failures
-        return rows
+        at  z at which the starts of `problem` were taken
+        """
+        size = 1 if self.side else BATCH
+        batches = [z[first : first + size] for first in range(0, len(z), size)]
+
+        def report(done: int, count: int) -> None:
+            self.reporter.update((k + done / count) / SEARCH_ROUNDS, k + 1)
+
+        def here(i: int) -> tuple[np.ndarray, list[str]]:
+            found = _costs(problem, batches[i], self.cancel)
+            if not self.cancelled:
+                report(i + 1, len(batches))
+            return found
+
+        tasks = [("costs", at, batch) for batch in batches]
+        rows = self.side.results(
+            part_of_fit, tasks, lambda: self._shared, here, report=report, cancel=self.cancel
+        )
+        kept, costs = [z[:0]], [np.zeros((0, len(self.trials)))]
+        for batch, row in zip(batches, rows, strict=True):
+            if row is None:
+                continue
+            self.evaluations += len(batch)
+            self.failures += row[1]
+            good = np.isfinite(row[0]).all(axis=1)
+            kept.append(batch[good])
+            costs.append(row[0][good])
+        return np.concatenate(kept), np.concatenate(costs)
 
 
 def _gain(surface: Surface, before: np.ndarray, after: np.ndarray) -> tuple[float, float]:

@@ -9,15 +9,17 @@ move ends by, however many trials there are, shows in both; std_dev is enlarged 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ..errors import NotConverged
+from ..executors.side_by_side import ALONE, SideBySide
 from ..inverse.uncertainty import Uncertainty
-from .fit import ENOUGH_DRAWS, Fit, fit_trials
-from .model import Model
+from .fit import ENOUGH_DRAWS, Fit, fit_trials, has_parts
+from .model import Model, on_one_thread
 from .progress import Reporter
 from .surface import Surface
 
@@ -74,17 +76,24 @@ class Halves:
 
 
 def halves_of(
-    model: Model, fit: Fit, found: Uncertainty, seed: int, cancel: Any = None
-) -> Halves | None:
-    """Fit two random halves; None for fewer than FEWEST trials, or where one cannot be fitted."""
+    model: Model, fit: Fit, found: Uncertainty, seed: int, cancel: Any = None,
+    side: SideBySide = ALONE,
+) -> Halves | None:  # fmt: skip
+    """Fit two random halves; None for fewer than FEWEST trials, or where one cannot be fitted.
+
+    side  how both are done: side by side, but where the parts of each one are
+    """
     K = len(fit.kept)
     free = np.flatnonzero(np.diagonal(found.covariance_z) > 0.0)
     if K < FEWEST or not len(free):
         return None
     order = np.random.default_rng(seed).permutation(K)
     chosen = [np.sort(half) for half in (order[::2], order[1::2])]
-    ends = [_fitted(model, fit, half, k, cancel) for k, half in enumerate(chosen)]
-    if not all(np.isfinite(z).all() for z in ends) or getattr(cancel, "cancelled", False):
+    found_z = _both(model, fit, chosen, cancel, side)
+    if getattr(cancel, "cancelled", False):
+        return None
+    ends = [z for z in found_z if z is not None]
+    if not all(np.isfinite(z).all() for z in ends):
         return None
     sigma = np.sqrt(np.diagonal(found.covariance_z)[free])
     spread = np.sqrt(K * sum(1.0 / len(half) for half in chosen))
@@ -95,20 +104,47 @@ def halves_of(
     return Halves(names, float(np.sqrt(np.mean(z**2))))
 
 
-def _fitted(model: Model, fit: Fit, chosen: np.ndarray, k: int, cancel: Any) -> np.ndarray:
+def _both(
+    model: Model, fit: Fit, chosen: Sequence[np.ndarray], cancel: Any, side: SideBySide
+) -> Sequence[np.ndarray | None]:
+    """What `half` finds of both, None where it was cancelled."""
+    inner = side if side and has_parts(model.config.fit) else ALONE
+
+    def here(k: int) -> np.ndarray:
+        return _fitted(model, fit.kept, chosen[k], k, cancel, inner)
+
+    if inner:
+        return [here(k) for k in range(len(chosen))]
+    return side.results(
+        half, list(enumerate(chosen)), lambda: (on_one_thread(model), fit.kept), here,
+        cancel=cancel,
+    )  # fmt: skip
+
+
+def half(shared: tuple[Model, Sequence], task: tuple[int, np.ndarray], cancel: Any) -> np.ndarray:
+    """The fit of a half as a task of an executor: (number, indices of trials) -> (nz,)."""
+    (model, trials), (k, chosen) = shared, task
+    return _fitted(model, trials, chosen, k, cancel)
+
+
+def _fitted(
+    model: Model, trials: Sequence, chosen: np.ndarray, k: int, cancel: Any,
+    side: SideBySide = ALONE,
+) -> np.ndarray:  # fmt: skip
     """Parameters (nz,) fitted to these trials as half k; NaN where the fit fails.
 
     A search, which takes longest, gets half its draws if those are enough for a surface.
     """
-    options = model.config.fit
-    enough = int(np.ceil(ENOUGH_DRAWS * Surface.coefficients(len(fit.z))))
+    options, n = model.config.fit, len(model.map.names)
+    enough = int(np.ceil(ENOUGH_DRAWS * Surface.coefficients(n)))
     search = min(options.search_evaluations, max(options.search_evaluations // 2, enough))
     changed = replace(options, seed=options.seed + 1 + k, search_evaluations=search)
     own = replace(model, config=replace(model.config, fit=changed))
     try:
-        return fit_trials(own, [fit.kept[i] for i in chosen], Reporter(None, []), cancel).z
+        some = [trials[i] for i in chosen]
+        return fit_trials(own, some, Reporter(None, []), cancel, side=side).z
     except NotConverged:
-        return np.full(len(fit.z), np.nan)
+        return np.full(n, np.nan)
 
 
 def enlarged(found: Uncertainty, halves: Halves) -> Uncertainty:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -32,6 +32,19 @@ class Model:
     config: EstimationConfig
     scene: SceneModel
     map: ParameterMap
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The map without the engine's scene, which `scene` builds again; nothing remembered."""
+        kept = [one.name for one in fields(self) if not one.name.startswith("_")]
+        parameters = self.map.parameters, self.map.groups
+        return {**{name: getattr(self, name) for name in kept}, "map": parameters}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        parameters, groups = state["map"]
+        own = ParameterMap(parameters, state["scene"].engine, groups)
+        remembered: Any = [one for one in fields(self) if one.name.startswith("_")]
+        empty = {one.name: one.default_factory() for one in remembered}
+        self.__dict__.update(state, map=own, **empty)
 
     def problem(self, trials: Sequence, z: np.ndarray, *, horizon: int = 0) -> SimulationProblem:
         """Estimation problem of these trials, with what starts depend on taken at z.
@@ -179,3 +192,12 @@ def _parameter(
         read_sets(Reader(config.place), options.sets, f"parameters.{name}.sets", known),
         free=not options.fixed,
     )
+
+
+def on_one_thread(model: Any) -> Any:
+    """A Model whose rollouts take one thread, as a worker has: digits do not depend on it."""
+    simulation = model.config.simulation
+    if "threads" not in {one.name for one in fields(simulation)}:
+        return model
+    config = replace(model.config, simulation=replace(simulation, threads=1))
+    return replace(model, config=config)

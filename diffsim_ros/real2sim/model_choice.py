@@ -19,17 +19,22 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
+from ..executors import Executor
+from ..executors.fingerprint import fingerprint
+from ..executors.side_by_side import ALONE, SideBySide
+from ..executors.tasks import Report
 from ..inverse.model_comparison import information_criteria, verdict
-from ..inverse.optimizers import levenberg_marquardt
-from ..inverse.pinned import Pinned
 from ..inverse.uncertainty import residual_noise
-from .experiment import Data, experiment_of
-from .fit import descend, fit_trials
+from .experiment import experiment_of
+from .fit import Fit, descend, fit_trials, has_parts
+from .held_out import Fitted, Task, held_out, tasks_of
+from .model import Model, on_one_thread
 from .model_verdict import HeldOut, ModelComparison, ModelFit, Unfinished
 from .options import EstimationConfig
 from .progress import Progress, ProgressCallback, Reporter
 from .sensors.statics.loads import Load
 from .spread import noise_of, solution_of, uncertainty_of
+from .whole_fit import fit_of, plain, whole_fit
 
 FEW = 10
 """Trials up to which each is left out alone; of more, FOLDS folds."""
@@ -40,6 +45,7 @@ def compare_models(
     configs: Mapping[str, EstimationConfig], *, folds: int = 0,
     progress: ProgressCallback | None = None, cancel: Any = None,
     observations: Mapping[str, Sequence] | None = None,
+    executor: Executor | None = None, folder: str | Path | None = None,
 ) -> ModelComparison | Unfinished:  # fmt: skip
     """Fit every model to the same trials and compare what they predict.
 
@@ -47,6 +53,9 @@ def compare_models(
     folds         0: each trial left out alone up to FEW of them, else FOLDS folds
     observations  trials instead of the YAML's, as `estimate` takes them
     cancel        ends with Unfinished, which keeps what has been fitted
+    executor      does the models' fits, and those without a fold of all models, side by side
+                  (diffsim_ros.executors) [one after the other]
+    folder        keeps the results of these; those that it has are not done again
     Raises InputError for estimations that cannot be compared.
     """
     check_alike(configs)
@@ -55,15 +64,15 @@ def compare_models(
     for i, (name, config) in enumerate(configs.items()):
         report = None if whole is None else whole.of(name, i)
         models.append(_Model(name, config, report, cancel, folds))
-    found: list[ModelFit] = []
-    for work in (
-        lambda m: m.fit_all(given),
-        lambda m: m.improve(models),
-        lambda m: m.assess(found),
-    ):
-        for model in models:
-            if not getattr(cancel, "cancelled", False):
-                work(model)
+    side = SideBySide(executor, folder)
+    for model in models:
+        if not model.cancelled:
+            model.read(given)
+    _fit_all(models, side, cancel)
+    for model in models:
+        if not model.cancelled:
+            model.improve(models)
+    found = _assessed(models, side, cancel)
     if len(found) < len(models):
         fits = {m.name: (m.config, m.fit) for m in models if m.fit is not None}
         return Unfinished(fits, tuple(found), len(models))
@@ -136,12 +145,14 @@ class _Whole:
     def __init__(self, callback: ProgressCallback, count: int) -> None:
         self.callback, self.count = callback, count
         self.done, self.started = 0.0, time.perf_counter()
+        self.shares = [0.0] * count
 
     def of(self, name: str, i: int) -> ProgressCallback:
         """Callback of model i."""
 
         def report(p: Progress) -> None:
-            self.done = max(self.done, (i + p.fraction_done) / self.count)
+            self.shares[i] = p.fraction_done
+            self.done = max(self.done, sum(self.shares) / self.count)
             elapsed = time.perf_counter() - self.started
             left = elapsed * (1.0 / self.done - 1.0) if self.done > 0.02 else None
             phase = f"{name}: {p.phase}"
@@ -185,14 +196,25 @@ class _Model:
         self.sets, self.horizon = _Sets(0, ()), int(fit.horizons[-1])
         self.fit: Any = None  # a Fit, when all trials are fitted
 
-    def fit_all(self, observations: Mapping[str, Sequence]) -> None:
-        """Read the trials and fit all of them."""
+    @property
+    def cancelled(self) -> bool:
+        return bool(getattr(self.cancel, "cancelled", False))
+
+    def read(self, observations: Mapping[str, Sequence]) -> None:
+        """Read the trials."""
         self.reporter.begin("read")
         self.data = self.experiment.read(observations)
-        model = self.experiment.model
-        self.fit = fit_trials(model, self.data.train, self.reporter, self.cancel)
-        self.sets = _sets(len(self.fit.kept), self.wanted)
-        self.notes = [f"not fitted: {sentence}" for sentence in self.fit.dropped]
+
+    def fit_all(self, side: SideBySide) -> Fit:
+        """The fit of all trials."""
+        return fit_trials(
+            self.experiment.model, self.data.train, self.reporter, self.cancel, side=side
+        )
+
+    def take(self, fit: Fit) -> None:
+        """Take this as the fit of all trials."""
+        self.fit, self.sets = fit, _sets(len(fit.kept), self.wanted)
+        self.notes = [f"not fitted: {sentence}" for sentence in fit.dropped]
 
     def improve(self, others: Sequence[_Model]) -> None:
         """Descend from where another model ended, if its values cost less here."""
@@ -219,61 +241,119 @@ class _Model:
                     f"its own first guess led to a worse end: fitted from that of {other.name}"
                 )
 
-    def assess(self, found: list[ModelFit]) -> None:
-        """Add the model with standard deviations, noise, and its predictions of
-        held-out trials; nothing where it was cancelled meanwhile."""
-        fit, data = self.fit, self.data
+    @property
+    def tasks(self) -> list[Task]:
+        """What is to be predicted."""
+        return tasks_of(self.name, self.fit, self.sets.folds, self.data.validate)
+
+    @property
+    def fitted(self) -> Fitted:
+        """What predicts it."""
+        return Fitted.of(self.experiment, self.fit, self.data.validate, self.horizon)
+
+    def assessed(self, held: Sequence[list]) -> ModelFit:
+        """The model with standard deviations, noise, and its predictions of held-out trials.
+
+        held  what came of each of `tasks`
+        """
+        fit = self.fit
         sigmas, sentence = uncertainty_of(fit, self.config.uncertainty, noise_of(fit))
         noise = residual_noise(fit.problem, solution_of(fit))
         square = 2.0 * float(fit.problem.evaluate(fit.z, fit.y).trial_costs.sum())
-        self.reporter.begin("held out")
-        held: dict[int, HeldOut] = {}
-        for k, fold in enumerate(self.sets.folds):
-            if getattr(self.cancel, "cancelled", False):
-                return
-            z = self._without(set(fold))
-            held |= {i: self._held(fit.kept[i], z) for i in fold}
-            self.reporter.update((k + 1) / len(self.sets.folds), k + 1)
-        evaluated = [held[i] for i in sorted(held)]
-        evaluated += [self._held(trial, fit.z) for trial in data.validate]
-        if getattr(self.cancel, "cancelled", False):
-            return
-        self.reporter.end()
+        by_trial: dict[int, HeldOut] = {}
+        for fold, rows in zip(self.sets.folds, held, strict=False):
+            by_trial |= {i: HeldOut(*row) for i, row in zip(fold, rows, strict=True)}
+        evaluated = [by_trial[i] for i in sorted(by_trial)]
+        evaluated += [HeldOut(*row) for (row,) in held[len(self.sets.folds) :]]
         notes = (*self.notes, f"std_dev: {sentence}")
         values = fit, square, sigmas, noise, tuple(evaluated), notes
-        found.append(ModelFit(self.name, self.config, *values))
+        return ModelFit(self.name, self.config, *values)
 
-    def _without(self, fold: set[int]) -> np.ndarray:
-        """Parameters (nz,) fitted to the trials that are not in the fold."""
-        fit = self.fit
-        kept = [t for i, t in enumerate(fit.kept) if i not in fold]
-        if fit.surface is not None:  # rugged: the minimum of the others' smoothed costs
-            weights = np.array([float(i not in fold) for i in range(len(fit.kept))])
-            z = fit.surface.minimum(weights)
-            return np.clip(z, fit.problem.lower, fit.problem.upper)
-        y = np.array([row for i, row in enumerate(fit.y) if i not in fold])
-        problem = self.experiment.model.problem(kept, fit.z, horizon=self.horizon)
-        y = y[:, : problem.nuisance_shape[1]]  # loads alone have no starts
-        return descend(self.config.fit, problem, fit.z, y, cancel=self.cancel).z
 
-    def _held(self, trial: Any, z: np.ndarray) -> HeldOut:
-        """What the model with these parameters makes of a trial; its start may be fitted."""
-        experiment = self.experiment
-        problem = experiment.model.problem([trial], z, horizon=self.horizon)
-        name = problem.trials[0].name
-        y = np.zeros(problem.nuisance_shape)
-        if y.size:
-            pinned = Pinned(problem, dict(enumerate(z)))
-            y = levenberg_marquardt(pinned, pinned.start, cancel=self.cancel).y
-        evaluated = problem.evaluate(z, y, cancel=self.cancel)
-        if not evaluated.ok:
-            return HeldOut(name, math.nan, {})
-        one = replace(self.fit, kept=[trial], z=z, y=y, problem=problem)
-        assessed = experiment.assess(Data([], [], []), one, Reporter(None, []), self.cancel)
-        shown = [*assessed.predictions, *assessed.at_rest]
-        errors = shown[0].errors if shown else {}
-        plain = {k: float(v) for k, v in errors.items() if "." not in k}
-        return HeldOut(name, 2.0 * float(evaluated.trial_costs.sum()) / evaluated.count, plain)
+def _fit_all(models: Sequence[_Model], side: SideBySide, cancel: Any) -> None:
+    """Fit every model to all trials: side by side those whose fits have no parts of their own."""
+    whole = [m for m in models if side and not has_parts(m.config.fit) and not m.cancelled]
+    ends: dict[int, Fit] = {}
+
+    def here(k: int) -> dict:
+        fit = ends[k] = whole[k].fit_all(ALONE)
+        return plain(fit, whole[k].data.train)
+
+    def shared() -> dict[str, tuple[Model, list]]:
+        once = _Once()
+        return {m.name: (on_one_thread(m.experiment.model), once(m.data.train)) for m in whole}
+
+    found = side.results(
+        whole_fit, [m.name for m in whole], shared, here, cancel=cancel,
+        report=_together(whole, "fit"),
+    )  # fmt: skip
+    for k, (model, end) in enumerate(zip(whole, found, strict=True)):
+        if end is not None:
+            own = ends.get(k)
+            model.take(own or fit_of(model.experiment.model, model.data.train, end))
+    for model in models:
+        if model not in whole and not model.cancelled:
+            model.take(model.fit_all(side))
+
+
+def _assessed(models: Sequence[_Model], side: SideBySide, cancel: Any) -> list[ModelFit]:
+    """Models all of whose held-out trials were predicted; the trials of all are side by side."""
+    ready = [m for m in models if m.fit is not None and not m.cancelled]
+    fitted = {m.name: m.fitted for m in ready}
+    own = {m.name: m.tasks for m in ready}
+    places = [(m, k) for m in ready for k in range(len(own[m.name]))]
+
+    def here(k: int) -> list[list]:
+        model, count = places[k]
+        if not count:
+            model.reporter.begin("held out")
+        rows = held_out(fitted, own[model.name][count], cancel)
+        if model.cancelled:  # it may have been cut short
+            return []
+        model.reporter.update((count + 1) / len(own[model.name]), count + 1)
+        return rows
+
+    def shared() -> dict[str, Fitted]:
+        once = _Once()
+        return {
+            name: one.for_workers(once(one.kept), once(one.validate))
+            for name, one in fitted.items()
+        }
+
+    tasks = [task for m in ready for task in own[m.name]]
+    rows = side.results(
+        held_out, tasks, shared, here, cancel=cancel, report=_together(ready, "held out")
+    )
+    found = list[ModelFit]()
+    for model in ready:
+        held = [row for (m, _), row in zip(places, rows, strict=True) if m is model and row]
+        if len(held) < len(own[model.name]):
+            break
+        model.reporter.end()
+        found.append(model.assessed(held))
+    return found
+
+
+class _Once:
+    """Gives lists that were equal as one, which is sent once."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, list] = {}
+
+    def __call__(self, trials: list) -> list:
+        return self._known.setdefault(fingerprint(trials), trials)
+
+
+def _together(models: Sequence[_Model], phase: str) -> Report:
+    """Shows how many tasks of all models are done."""
+
+    def report(done: int, count: int) -> None:
+        for model in models:
+            if model.reporter.phase != phase:
+                model.reporter.begin(phase)
+            model.reporter.update(done / max(count, 1), done)
+
+    return report
 
 
 def _notes(found: Sequence[ModelFit], sets: _Sets, effective: float) -> list[str]:

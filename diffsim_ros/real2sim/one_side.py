@@ -8,11 +8,13 @@ import numpy as np
 from scipy.stats import norm, t
 
 from ..errors import InputError
+from ..executors.side_by_side import ALONE, SideBySide
 from ..inverse.one_sided import LEVEL, Bound, one_sided
 from ..inverse.optimizers import LMOptions
 from ..inverse.uncertainty import Uncertainty, gauss_newton_covariance
 from .fit import Fit
-from .spread import solution_of
+from .model import Model
+from .spread import Around, around, problem_around, solution_of
 
 USELESS = 0.5
 """Standard deviation over the value from which on it says little."""
@@ -24,12 +26,16 @@ ITERATIONS = 10
 """Of the other parameters at each value."""
 
 
-def bounds_of(fit: Fit, found: Uncertainty | None, cancel: Any = None) -> dict[str, Bound]:
+def bounds_of(
+    model: Model, fit: Fit, found: Uncertainty | None, cancel: Any = None,
+    side: SideBySide = ALONE,
+) -> dict[str, Bound]:  # fmt: skip
     """Name -> bound, of parameters that the data leave open towards one side.
 
     Asked about are those at a bound, those that are not identifiable, and those whose standard
     deviation exceeds half of their value.  A search's rugged cost has no such sides, and where the
     optimum was not found there is nothing to rise from.
+    side  how several are done
     """
     if found is None or fit.surface is not None or fit.status != "converged":
         return {}
@@ -37,7 +43,7 @@ def bounds_of(fit: Fit, found: Uncertainty | None, cancel: Any = None) -> dict[s
     asked = [i for i in range(len(found.names)) if _useless(found, i, values[i])][:MOST]
     if not asked:
         return {}
-    problem, solution, bounds = fit.problem, solution_of(fit), {}
+    problem, solution = fit.problem, solution_of(fit)
     try:
         plain = np.diagonal(gauss_newton_covariance(problem, solution).covariance_z)
     except (InputError, np.linalg.LinAlgError):
@@ -49,18 +55,34 @@ def bounds_of(fit: Fit, found: Uncertainty | None, cancel: Any = None) -> dict[s
         max_iterations=ITERATIONS, cost_tolerance=float(np.clip(tolerance, 1e-10, 1e-3)),
         gradient_tolerance=1e-7, step_tolerance=1e-7,
     )  # fmt: skip
+    tasks = []
     for i in asked:
-        if getattr(cancel, "cancelled", False):
-            break
         sigma = float(np.sqrt(plain[i]))
         sigma = min(sigma, FIRST_STEP) if np.isfinite(sigma) else FIRST_STEP
-        bound = one_sided(
-            problem, solution, found.names[i], sigma, factor=factor,
-            threshold=float(quantile**2), options=options, cancel=cancel,
-        )  # fmt: skip
-        if bound is not None:
-            bounds[found.names[i]] = bound
-    return bounds
+        own: dict[str, Any] = {
+            "factor": factor,
+            "threshold": float(quantile**2),
+            "options": options,
+        }
+        tasks.append((found.names[i], sigma, own))
+
+    def here(k: int) -> dict:
+        name, sigma, own = tasks[k]
+        return _document(one_sided(problem, solution, name, sigma, **own, cancel=cancel))
+
+    done = side.results(one_bound, tasks, lambda: around(model, fit), here, cancel=cancel)
+    pairs = zip(tasks, done, strict=True)
+    return {task[0]: Bound(**one) for task, one in pairs if one}
+
+
+def one_bound(shared: Around, task: tuple[str, float, dict], cancel: Any) -> dict:
+    """A bound as a task of an executor: its document, {} where there is none."""
+    name, sigma, own = task
+    return _document(one_sided(*problem_around(shared), name, sigma, **own, cancel=cancel))
+
+
+def _document(bound: Bound | None) -> dict:
+    return {} if bound is None else bound.document()
 
 
 def _useless(found: Uncertainty, i: int, value: float) -> bool:

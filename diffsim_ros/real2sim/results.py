@@ -157,10 +157,10 @@ class EstimationResult:
         }
         profiles = {p.name: p.document() for p in self.profiles}
         return {
+            "command": "estimate",  # first, by which `--force` knows what it may replace
             "name": self.name,
             "kind": self.kind,
             **({} if self.verdict is None else {"verdict": self.verdict.document()}),
-            "command": "estimate",
             "status": self.status,
             "message": self.message,
             "parameters": parameters,

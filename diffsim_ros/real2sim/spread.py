@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 from scipy.stats import chi2, t
 
 from ..errors import InputError
+from ..executors.side_by_side import ALONE, SideBySide
 from ..inverse.adequacy import Adequacy, adequacy
 from ..inverse.bands import Band, TrialBand, prediction_bands
 from ..inverse.identifiability import identifiability
@@ -29,8 +30,8 @@ from ..inverse.uncertainty import (
     sandwich_covariance,
 )
 from .fit import Fit
-from .model import Model
-from .options import EstimationConfig, UncertaintyOptions
+from .model import Model, on_one_thread
+from .options import UncertaintyOptions
 from .progress import Reporter
 from .surface import Surface
 
@@ -105,21 +106,21 @@ def _method_for(fit: Fit, noise: Adequacy | None) -> tuple[str, str]:
 
 
 def profiles_of(
-    fit: Fit, found: Uncertainty | None, config: EstimationConfig, reporter: Reporter, cancel: Any
-) -> tuple[Profile, ...]:
+    model: Model, fit: Fit, found: Uncertainty | None, reporter: Reporter, cancel: Any,
+    side: SideBySide = ALONE,
+) -> tuple[Profile, ...]:  # fmt: skip
     """Profile likelihoods of the parameters that the YAML names, in its order.
 
     The noise is that of the standard deviations: their variance over Gauss-Newton's.
+    side  how several are done
     """
-    names = config.uncertainty.profile
+    names, parameters = model.config.uncertainty.profile, model.config.parameters
     if not names:
         return ()
     problem, solution = fit.problem, solution_of(fit)
     plain = gauss_newton_covariance(problem, solution)
-    done = []
-    for k, name in enumerate(names):
-        if getattr(cancel, "cancelled", False):
-            break
+    tasks = []
+    for name in names:
         i = problem.names.index(name)
         sigma, factor, dof = np.sqrt(plain.covariance_z[i, i]), 1.0, np.inf
         if found is not None and np.isfinite(found.covariance_z[i, i]) and np.isfinite(sigma):
@@ -128,17 +129,56 @@ def profiles_of(
         if not np.isfinite(sigma):  # at its bound: the curvature alone gives the first step
             sigma = 0.1
         threshold = chi2.ppf(LEVEL, 1) if np.isinf(dof) else t.ppf(0.5 + 0.5 * LEVEL, dof) ** 2
+        own: dict[str, Any] = {
+            "unit": parameters[name].unit,
+            "factor": factor,
+            "threshold": float(threshold),
+        }
+        tasks.append((name, float(sigma), own))
 
-        def report(share: float, k: int = k) -> None:
+    def here(k: int) -> dict:
+        def report(share: float) -> None:
             reporter.update((k + share) / len(names), k + 1)
 
-        done.append(
-            profile(
-                problem, solution, name, float(sigma), unit=config.parameters[name].unit,
-                factor=factor, threshold=float(threshold), on_progress=report, cancel=cancel,
-            )
-        )  # fmt: skip
-    return tuple(done)
+        name, sigma, own = tasks[k]
+        return fields_of(
+            profile(problem, solution, name, sigma, **own, on_progress=report, cancel=cancel)
+        )
+
+    done = side.results(
+        one_profile, tasks, lambda: around(model, fit), here, cancel=cancel,
+        report=lambda count, whole: reporter.update(count / whole, count),
+    )  # fmt: skip
+    return tuple(Profile(**one) for one in done if one is not None)
+
+
+Around = tuple[Model, Sequence, np.ndarray, int, Solution]
+"""A model, its trials, z where starts were taken, the last frame, and the end of a fit."""
+
+
+def around(model: Model, fit: Fit) -> Around:
+    """What tasks around the end of a fit need."""
+    last = 0 if fit.surface is not None else int(model.config.fit.horizons[-1])
+    taken = fit.z if fit.taken is None else fit.taken
+    return on_one_thread(model), fit.kept, taken, last, solution_of(fit)
+
+
+def problem_around(shared: Around) -> tuple[SimulationProblem, Solution]:
+    """The last problem of a fit, and its end."""
+    model, trials, taken, last, solution = shared
+    return model.problem(trials, taken, horizon=last), solution
+
+
+def one_profile(shared: Around, task: tuple[str, float, dict], cancel: Any) -> dict:
+    """A profile as a task of an executor: fields of a Profile."""
+    name, sigma, own = task
+    problem, solution = problem_around(shared)
+    return fields_of(profile(problem, solution, name, sigma, **own, cancel=cancel))
+
+
+def fields_of(value: Any) -> dict:
+    """Fields of a dataclass by name, as they are."""
+    return {one.name: getattr(value, one.name) for one in fields(value)}
 
 
 def bands_of(

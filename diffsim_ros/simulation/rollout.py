@@ -15,6 +15,7 @@ from diffsim_ros.errors import InputError, nearest
 from diffsim_ros.scene.damped_friction import damped_friction
 from diffsim_ros.scene.vertices import centre_of, vertex_positions
 from diffsim_ros.simulation.named import NamedScene
+from diffsim_ros.simulation.sent import SentRun, refuse
 from diffsim_ros.simulation.tangents import OBSERVABLE
 from diffsim_ros.simulation.values import Values
 
@@ -172,6 +173,8 @@ class Rollout:
     @cached_property
     def energy(self) -> dict[str, Array]:
         """Kind -> energy (F,) [J]: kinetic, gravitational, elastic ..., total."""
+        if isinstance(self.engine, SentRun):
+            refuse("energy", "outputs=['energy']")
         return dict(self.scene.engine.energies(self.engine))
 
     # --- derivatives ----------------------------------------------------------------------------

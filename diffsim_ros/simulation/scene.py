@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,7 @@ from diffsim_ros.simulation.batch import RolloutBatch, batch_values
 from diffsim_ros.simulation.interrupt import interruptible
 from diffsim_ros.simulation.named import NamedScene
 from diffsim_ros.simulation.rollout import Rollout
+from diffsim_ros.simulation.sent import SentRun, one_motion
 from diffsim_ros.simulation.state import (
     Linearization,
     PullBack,
@@ -28,6 +29,9 @@ from diffsim_ros.simulation.state import (
     checked_names,
 )
 from diffsim_ros.simulation.values import Values
+
+if TYPE_CHECKING:
+    from diffsim_ros.executors import Executor
 
 Array = NDArray[np.float64]
 Numbers = Mapping[str, float] | ArrayLike | None
@@ -115,23 +119,38 @@ class Scene(NamedScene):
         sensitivities: bool = False,
         allow_failure: bool = False,
         threads: int = 0,
+        executor: Executor | None = None,
     ) -> RolloutBatch:
         """Simulate B motions side by side on the engine's threads; see `rollout`.
 
-        values   name -> number or (B,), or all numbers (B, np)
-        threads  0: every core; results do not depend on it
+        values    name -> number or (B,), or all numbers (B, np)
+        threads   0: every core; results do not depend on it
+        executor  simulates them (diffsim_ros.executors: on a Ray cluster, for example), each on one
+                  thread, with the same results [the engine's threads].  Motions come back whole;
+                  derivatives need `sensitivities`, for the adjoint stays where it was simulated
         """
         P = batch_values(self.values, values)
         chosen, mode = self._derivatives(wrt, sensitivities)
         asked, steps = checked_names(self, outputs), self._steps(duration)
         if isinstance(threads, bool) or not isinstance(threads, int) or threads < 0:
             raise InputError("rollout_batch", "threads", threads, "a whole number >= 0")
-        runs = interruptible(
-            lambda token: _engine.rollout_batch(
-                self.engine, P, steps, self.options, active=chosen, mode=mode, threads=threads,
-                cancel=token, outputs=asked,
-            )
-        )  # fmt: skip
+        if executor is not None and mode == "checkpoint":
+            rule = "True for derivatives by an executor"
+            raise InputError("rollout_batch", "sensitivities", False, rule)
+
+        def work(token: _engine.CancelToken) -> Sequence[Any]:
+            if executor is None:
+                return _engine.rollout_batch(
+                    self.engine, P, steps, self.options, active=chosen, mode=mode, threads=threads,
+                    cancel=token, outputs=asked,
+                )  # fmt: skip
+            from diffsim_ros.executors import gather
+
+            shared = self, steps, chosen, mode, asked
+            found = gather(one_motion, list(P), shared, executor=executor, cancel=token)
+            return [SentRun(held) for held in found if held is not None]
+
+        runs = interruptible(work)
         for k, run in enumerate(runs):
             if not run.ok and not allow_failure:
                 raise NotConverged(f"{self.label}, motion {k}: {run.status}: {run.message}")

@@ -51,6 +51,17 @@ def test_results_are_those_of_a_loop(executor):
     assert np.array_equal(gather(work.reach, speeds, scene, executor=executor), expected)
 
 
+def test_what_is_shared_is_sent_once_for_runs_of_the_same(executor, monkeypatch):
+    sent, put = [], ray.put
+    monkeypatch.setattr(ray, "put", lambda value: sent.append(len(value)) or put(value))
+    scene = load_scene(SCENE)
+    for speeds in ([0.1, 0.2], [0.3, 0.4], [0.1]):
+        expected = [work.reach(scene, speed, None) for speed in speeds]
+        assert np.array_equal(gather(work.reach, speeds, scene, executor=executor), expected)
+    assert len(sent) == 1
+    assert gather(work.double, [1, 2], 3, executor=executor) == [3, 6] and len(sent) == 2
+
+
 def test_functions_of_a_program_itself_are_sent_too(executor):
     scale = 3
     run = executor.run(lambda shared, task, cancel: scale * shared * task, {4: 1, 6: 2}, 5)

@@ -1,6 +1,8 @@
 """Policy files: written whole, read strictly, refused where they do not fit."""
 
+import importlib.util
 import json
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,7 +10,9 @@ import yaml
 
 pytest.importorskip("diffsim_ros._engine", reason="the engine is not built")
 
-from diffsim_ros.errors import InputError
+from diffsim_ros import _engine
+from diffsim_ros.errors import InputError, NotConverged
+from diffsim_ros.executors import InProcess, Processes, SideBySide, executor_of
 from diffsim_ros.learning import load_environment
 from diffsim_ros.learning.policy import Policy, evaluate
 from tests.learning.environments import PENDULUM
@@ -108,3 +112,41 @@ def test_evaluation_runs_every_episode_once():
     for rewards, length in zip(push.rewards, push.lengths, strict=True):
         assert not rewards[length:].any() and rewards[:length].all()
     assert push.failures == 0
+
+
+def test_blocks_of_episodes_are_the_same_whoever_does_them(tmp_path, monkeypatch):
+    monkeypatch.setattr("diffsim_ros.learning.policy.BLOCK", 4)
+    config = load_environment(content(horizon=5))
+    policy, token = some_policy(config), _engine.CancelToken()
+    expected = evaluate(policy, config, 10, seed=3)
+    assert len(set(expected.returns)) == 10 and expected.y.shape[:2] == (10, 5)
+    seen = []
+    for side in (SideBySide(InProcess(2), tmp_path), SideBySide(None, tmp_path)):
+        found = evaluate(policy, config, 10, seed=3, side=side, progress=lambda *n: seen.append(n))
+        for name in ("returns", "lengths", "rewards", "y"):
+            assert np.array_equal(getattr(found, name), getattr(expected, name)), name
+    (kept,) = tmp_path.iterdir()
+    assert len(kept.read_text().splitlines()) == 1 + 3 and (3, 3) in seen
+    figures = evaluate(policy, config, 10, seed=3, motions=False)
+    assert np.array_equal(figures.returns, expected.returns) and not figures.rewards.size
+    stop = partial(evaluate, policy, config, 10, seed=3, cancel=token)
+    half = stop(progress=lambda done, count: token.cancel())
+    assert np.array_equal(half.returns, expected.returns[:4])
+    with pytest.raises(NotConverged, match="stopped before any episode"):
+        stop()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_ray_and_processes_run_the_same_episodes():
+    config = load_environment(content(horizon=5))
+    policy = some_policy(config)
+    expected = evaluate(policy, config, 70, seed=3)
+    executors = [lambda: Processes(1)]
+    if importlib.util.find_spec("ray") is not None:
+        executors.append(lambda: executor_of("local", 2))
+    for made in executors:
+        with made() as executor:
+            found = evaluate(policy, config, 70, seed=3, side=SideBySide(executor))
+        assert np.array_equal(found.returns, expected.returns)
+        assert np.array_equal(found.y, expected.y)

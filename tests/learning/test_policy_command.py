@@ -23,6 +23,13 @@ def test_evaluate_writes_returns_and_says_where_it_was_learned(tmp_path, capsys)
     assert found["lengths"] == [7, 7, 7] and len(set(found["returns"])) == 3
     assert not found["learned_here"]
     assert "not the one that it was learned in" in capsys.readouterr().out
+    kept = [*run, "--resume", str(tmp_path / "kept")]
+    for name in ("one", "two"):
+        assert main([*kept, "--out", str(tmp_path / name)]) == 0
+        again = yaml.safe_load((tmp_path / name / "result.yaml").read_text())
+        assert again == found
+    (file,) = (tmp_path / "kept").iterdir()
+    assert len(file.read_text().splitlines()) == 2
 
 
 @pytest.mark.parametrize(
@@ -34,6 +41,7 @@ def test_evaluate_writes_returns_and_says_where_it_was_learned(tmp_path, capsys)
         (["train", str(PENDULUM), "policy.npz"], "none: it is learned"),
         (["train", str(PENDULUM), "--iterations", "0"], "--iterations: got 0"),
         (["evaluate", "none.yaml", "none.npz"], "none.yaml"),
+        (["train", str(PENDULUM), "--resume", "kept"], "--resume: got 'kept'; accepted: absent"),
     ],
 )
 def test_what_cannot_be_done_is_said(arguments, message, capsys):

@@ -10,12 +10,14 @@ import yaml
 pytest.importorskip("diffsim_ros._engine", reason="the engine is not built")
 
 from diffsim_ros.errors import InputError
+from diffsim_ros.executors import InProcess, executor_of
 from diffsim_ros.inverse.gradient_check import check_problem
 from diffsim_ros.inverse.wide import Widened
 from diffsim_ros.planning import load_plan, plan
 from diffsim_ros.planning.plan import _problem
 from diffsim_ros.planning.release import DELAY, SHIFT
 from diffsim_ros.planning.replan import replan, retargeted
+from diffsim_ros.planning.samples import PlanSamples
 
 ROOT = Path(__file__).parents[2]
 THROW = yaml.safe_load((ROOT / "config" / "planning" / "ur5_throw.yaml").read_text())
@@ -187,3 +189,42 @@ def test_targets_that_cannot_be_are_refused():
         retargeted(config, [1.0, np.nan, 0.0])
     with pytest.raises(InputError, match="'target'"):
         retargeted(config, [1.0, 0.0, 0.0], "tarhet")
+
+
+def found_of(result):
+    """All that a robust plan found, but the time that it took."""
+    spread = [{name: d.tolist() for name, d in one.items()}
+              for one in (result.spread.before, result.spread.after)]  # fmt: skip
+    candidates = [{k: v for k, v in one.plain().items() if k != "seconds"}
+                  for one in result.candidates]  # fmt: skip
+    return repr([candidates, spread, result.rounds, result.status])
+
+
+def test_samples_by_an_executor_or_from_a_folder_give_the_same_plan(tmp_path, monkeypatch):
+    raw = changed(BOUNCE, samples=3, fresh=5)
+    expected = found_of(plan(raw))
+    executor = InProcess(2)
+    assert found_of(plan(raw, executor=executor)) == expected  # motions of a moment stay here
+    monkeypatch.setattr("diffsim_ros.planning.samples.SENDING", 0.0)
+    assert found_of(plan(raw, executor=executor, folder=tmp_path)) == expected
+    kept = {one.name.split("-")[0].rpartition(".")[2]: len(one.read_text().splitlines()) - 1
+            for one in tmp_path.iterdir()}  # fmt: skip
+    assert kept["one_start"] == 1 and kept["some_distances"] == 2 * 5
+    assert kept["some_residuals"] % (4 * 3) == 0  # points x samples of each iteration
+    assert kept["some_residuals"] > 0
+    ran = []
+    run = PlanSamples.distances
+    monkeypatch.setattr(PlanSamples, "distances", lambda *given: ran.append(given) or run(*given))
+    assert found_of(plan(raw, executor=executor, folder=tmp_path)) == expected
+    assert not ran
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_samples_on_ray_give_the_same_plan(monkeypatch):
+    monkeypatch.setattr("diffsim_ros.planning.samples.SENDING", 0.0)
+    pytest.importorskip("ray")
+    raw = changed(BOUNCE, samples=3, fresh=5)
+    expected = found_of(plan(raw))
+    with executor_of("local", 2) as executor:
+        assert found_of(plan(raw, executor=executor)) == expected

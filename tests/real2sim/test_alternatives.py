@@ -89,19 +89,42 @@ def test_the_right_law_is_found(file):
     assert values["friction"]["value"] == pytest.approx(0.3, rel=0.15)
 
 
-def test_the_command_tries_others_where_the_verdict_asks_for_it(file, tmp_path, capsys):
-    out = tmp_path / "out"
-    short = [
-        "fit.iterations=2",
-        "fit.continuation={}",
-        "fit.horizons=[12]",
-        "data.train.trials=[3, 4]",
-    ]
-    code = main(["estimate", str(file), "--try", "--out", str(out), "--set", *short])
-    printed = capsys.readouterr()
-    assert code in (0, 3), printed.err
-    assert "continuous damping" in printed.out
+@pytest.fixture(scope="module")
+def tried(file, tmp_path_factory):
+    """A run with --try: its arguments without --no-report, code, and folder."""
+    out = tmp_path_factory.mktemp("tried") / "out"
+    run = ["estimate", str(file), "--out", str(out), "--set", "fit.iterations=2",
+           "fit.continuation={}", "fit.horizons=[12]", "data.train.trials=[3, 4]"]  # fmt: skip
+    return run, main([*run, "--try"]), out
+
+
+def test_the_command_tries_others_where_the_verdict_asks_for_it(tried):
+    _, code, out = tried
+    assert code in (0, 3)
     metrics = yaml.safe_load((out / "alternatives" / "metrics.json").read_text())
     assert {"synthetic", "continuous damping"} <= set(metrics["models"])
     again = load_estimation(out / "alternatives" / "continuous_damping.yaml")
     assert again.scene["contact"][0]["damping"] == "continuous"
+    result = yaml.safe_load((out / "alternatives" / "result.yaml").read_text())
+    assert "continuous_damping.yaml" in result["estimations"]
+
+
+def test_what_an_earlier_run_tried_does_not_stay_beside_new_results(tried, capsys):
+    """--force replaces the comparison too: by a new one, or by none."""
+    given, _, out = tried
+    run, folder = [*given, "--no-report"], out / "alternatives"
+    assert main([*run, "--try"]) == 2 and "exists already" in capsys.readouterr().err
+    (folder / "mine.yaml").write_text("a: 1")
+    before = (folder / "metrics.json").read_text()
+    fixed = [f"parameters.{name}.fixed=true" for name in ("stiffness", "friction")]
+    assert main([*run, "--set", *fixed, "--force", "--try"]) in (0, 3)
+    assert (folder / "metrics.json").read_text() != before and (folder / "mine.yaml").exists()
+    assert main([*run, "--force"]) in (0, 3)
+    assert [one.name for one in folder.iterdir()] == ["mine.yaml"]
+    (folder / "mine.yaml").unlink()
+    assert main([*run, "--force"]) in (0, 3) and not folder.exists()
+    folder.mkdir()
+    (folder / "result.yaml").write_text("command: simulate\n")
+    assert main([*run, "--force", "--try"]) == 2
+    assert "command: simulate" in capsys.readouterr().err
+    assert main([*run, "--force"]) in (0, 3) and (folder / "result.yaml").exists()

@@ -100,6 +100,8 @@ def test_a_log_without_commands_by_init_and_estimate(robot, tmp_path, capsys):
     assert main(["estimate", str(out / "estimation.yaml"), "--out", str(results)]) == 0
     printed = capsys.readouterr().out
     assert "verdict: " in printed and "gain_elbow_joint" in printed
+    assert main(["estimate", str(out / "estimation.yaml"), "--ray", "local"]) == 2
+    assert "no parts that take long" in capsys.readouterr().err
     names = {path.name for path in results.iterdir()}
     assert {"result.yaml", "metrics.json", "report.html"} <= names and "motion.mcap" not in names
     page = (results / "report.html").read_text()

@@ -94,17 +94,19 @@ def test_halves_are_fitted_apart_as_the_whole_was(monkeypatch, surface):
     @dataclass(frozen=True)
     class Model:
         config: Config
+        map: SimpleNamespace
 
     calls = []
 
-    def fit_trials(model, trials, reporter, cancel):
+    def fit_trials(model, trials, reporter, cancel, side):
         calls.append((model.config.fit, tuple(trials)))
         return SimpleNamespace(z=np.zeros(2))
 
     monkeypatch.setattr(halves, "fit_trials", fit_trials)
     fit = SimpleNamespace(kept=list(range(9)), surface=surface, z=np.zeros(2))
     options = FitOptions(search_evaluations=40, seed=3)  # two parameters: nine draws are enough
-    assert halves_of(Model(Config(options)), fit, uncertainty(), seed=0).rms == 0.0
+    model = Model(Config(options), SimpleNamespace(names=("a", "b")))
+    assert halves_of(model, fit, uncertainty(), seed=0).rms == 0.0
     (one, first), (other, second) = calls
     assert one.search_evaluations == other.search_evaluations == 20
     assert len({one.seed, other.seed, options.seed}) == 3

@@ -119,7 +119,7 @@ def test_the_fit_begins_with_the_evaluation_of_the_pre_flight(tmp_path, monkeypa
     apart = fit.fit_trials
     monkeypatch.setattr(
         "diffsim_ros.real2sim.estimate.fit_trials",
-        lambda model, trials, reporter, cancel, first: apart(model, trials, reporter, cancel),
+        lambda model, trials, reporter, cancel, first, side: apart(model, trials, reporter, cancel),
     )
     alone = estimate(source, report=False)
     assert first.count("sensitivity") == asked.count("sensitivity") - 1

@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("diffsim_ros._engine", reason="the engine is not built")
 
 import diffsim_ros as ds
+from diffsim_ros.executors import InProcess, Processes, executor_of
 from tests.simulation.scenes import BALL_AND_CUBE, pendulum
 
 WRT = ["ball.young", "ball.velocity.*", "cube.mass", "cube.rotation.x", "hard.c_f"]
@@ -124,6 +125,47 @@ def test_batches_are_their_single_motions(scene):
     assert "batch of 3" in repr(batch)
 
 
+def assert_same(found, expected):
+    """Motions, outputs and derivatives of two batches."""
+    for one, other in zip(found, expected, strict=True):
+        assert one.values["cube.mass"] == other.values["cube.mass"] and one.status == other.status
+        for name in ("ball.position", "cube.orientation", "hard.force"):
+            assert np.array_equal(one.observed(name), other.observed(name)), name
+            assert one.observed(name).any()
+        for name in ("ball.position", "cube.rotation", "hard.force"):
+            assert np.array_equal(one.sensitivity(name), other.sensitivity(name)), name
+        by = {"cube.orientation": np.ones(4), "hard.force": np.ones(3)}
+        assert np.array_equal(one.gradient(by).array, other.gradient(by).array)
+        assert np.array_equal(one.vertices("ball"), other.vertices("ball"))
+        assert np.array_equal(one.contact_force, other.contact_force)
+
+
+RUN = {"wrt": WRT, "sensitivities": True, "outputs": ["hard.force"]}
+
+
+def test_batches_by_an_executor_are_those_of_the_threads(scene):
+    masses = {"cube.mass": np.linspace(0.2, 0.5, 5)}
+    expected = scene.rollout_batch(masses, **RUN)
+    for executor in (InProcess(2), Processes(1)):
+        found = scene.rollout_batch(masses, **RUN, executor=executor)
+        assert_same(found, expected)
+        assert np.array_equal(found.stacked("cube.position"), expected.stacked("cube.position"))
+    with pytest.raises(ds.InputError, match="outputs="):
+        _ = found[0].energy
+    with pytest.raises(ds.InputError, match="sensitivities: got False; accepted: True"):
+        scene.rollout_batch(masses, wrt="cube.mass", executor=InProcess(1))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_batches_on_ray_are_those_of_the_threads(scene):
+    pytest.importorskip("ray")
+    masses = {"cube.mass": np.linspace(0.2, 0.5, 5)}
+    with executor_of("local", 2) as executor:
+        found = scene.rollout_batch(masses, **RUN, executor=executor)
+    assert_same(found, scene.rollout_batch(masses, **RUN))
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -167,6 +209,8 @@ def test_a_motion_that_stops_early_is_an_error_unless_wanted():
     assert not part.ok and len(part.time) < 11 and "max_iterations" in repr(part)
     batch = hard.rollout_batch({"cube.mass": [0.3, 0.4]}, allow_failure=True)
     assert not batch.ok.any()
+    with pytest.raises(ds.NotConverged, match=r"motion 0: .*max_iterations"):
+        hard.rollout_batch({"cube.mass": [0.3, 0.4]}, executor=InProcess(1))
 
 
 def test_control_c_ends_a_long_rollout():

@@ -22,7 +22,7 @@ from ...inverse.simulation_problem import SimulationProblem, body_slots
 from ...inverse.solution import Iteration, Solution
 from ...inverse.trial import Trial
 from ...rotation import quat_matrix
-from ..spread import FRESH_SEED
+from ..samples import FRESH_SEED
 from .compliant_config import UP, CompliantConfig, load_compliant
 
 Report = Callable[[int, float], None]
