@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from diffsim_ros.errors import InputError
 from diffsim_ros.fields import Reader, join, present
 from diffsim_ros.robots.kinematics import body_motions
-from diffsim_ros.robots.link_shapes import LinkPart, link_parts
 from diffsim_ros.robots.robot import FrameMotion, Robot
 from diffsim_ros.robots.urdf import load_robot
 from diffsim_ros.scene import robot_pieces as pieces
@@ -24,6 +24,9 @@ from diffsim_ros.scene.mjcf_parts import mjcf_parts
 from diffsim_ros.scene.placing import absolute
 from diffsim_ros.scene.rigid_shape import drawn_triangles
 from diffsim_ros.scene.robot_pieces import RobotParts
+
+if TYPE_CHECKING:
+    from diffsim_ros.robots.link_shapes import LinkPart
 
 SOURCES = ("urdf", "mjcf")
 HOLDING = ("joints", "held")
@@ -135,6 +138,8 @@ def _bodies(reader: Reader, robot: Robot, options: dict, key: str) -> dict[str, 
 
 def _pictures(robot: Robot) -> dict[str, dict[str, list[dict]]]:
     """Body -> its `picture`, from visuals that a scene can read."""
+    from diffsim_ros.robots.link_shapes import link_parts  # with SciPy
+
     found: dict[str, dict[str, list[dict]]] = {}
     for one in link_parts(robot):
         body, centre = _carrier(robot, one.carrier)
