@@ -227,6 +227,12 @@ def test_pictures_have_the_geoms_of_the_file():
     assert seen == 9
 
 
+def test_what_only_joints_need_is_not_drawn(every):
+    bodies = scene(every).bodies
+    light = [name for name in bodies if name.endswith("_link")]
+    assert light and {bodies[name].kind for name in light} == {"frame"}
+
+
 def _ends(theirs, data, geom):
     """Corners (2, 3) of the box about a sphere or capsule in the world."""
     radius, half = theirs.geom_size[geom][:2]
