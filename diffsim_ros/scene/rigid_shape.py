@@ -319,19 +319,13 @@ def _pieces(members: list[dict]) -> tuple[Piece, ...]:
     return tuple(pieces)
 
 
-@lru_cache(maxsize=64)
-def drawn_triangles(file: str | Path, scale: float | None) -> tuple[Array, Array]:
-    """Vertices (n, 3) [m] and triangles (m, 3) of a mesh that is drawn alone, closed or not."""
-    return read_triangles(Path(file), scale, "scene", f"picture: {file}")
-
-
 def picture_mesh(members: list[dict]) -> tuple[Array, Array]:
     """Vertices (n, 3) [m], body frame, and triangles (m, 3) of a `picture` that was read."""
     vertices, triangles, count = [np.zeros((0, 3))], [np.zeros((0, 3), int)], 0
     for member in members:
         (piece,) = _pieces([member])
         if piece.kind == "mesh":
-            x, faces = drawn_triangles(piece.values["file"], piece.values["scale"])
+            x, faces = drawn_triangles(piece.values["file"], piece.values["scale"], "scene", "mesh")
         else:
             x, faces = piece.mesh
         vertices.append(piece.placed(x))
@@ -370,18 +364,28 @@ def outward_triangles(
 
     InputError where it is open, turned inside out, or has parts within parts (mesh_mass.py).
     """
+    return _read(file, scale, str(place), key, _mark(file), closed=True)
+
+
+def drawn_triangles(file: str, scale: float | None, place: object, key: str) -> tuple[Array, Array]:
+    """The same of a mesh that is drawn alone, which may be open."""
+    return _read(file, scale, str(place), key, _mark(file), closed=False)
+
+
+def _mark(file: str) -> tuple[int, int] | None:
+    """By which a file that was changed is read again."""
     path = Path(file)
-    mark = (path.stat().st_mtime_ns, path.stat().st_size) if path.is_file() else None
-    return _read(file, scale, str(place), key, mark)
+    return (path.stat().st_mtime_ns, path.stat().st_size) if path.is_file() else None
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def _read(
-    file: str, scale: float | None, place: str, key: str, mark: tuple | None
+    file: str, scale: float | None, place: str, key: str, mark: tuple | None, *, closed: bool
 ) -> tuple[Array, Array]:
     vertices, triangles = read_triangles(Path(file), scale, place, key)
-    check_surface(vertices, triangles, place, key)
-    check_outward(vertices, triangles, place, key)
+    if closed:
+        check_surface(vertices, triangles, place, key)
+        check_outward(vertices, triangles, place, key)
     used, numbers = np.unique(triangles, return_inverse=True)
     vertices, triangles = vertices[used], numbers.reshape(-1, 3)
     for array in (vertices, triangles):

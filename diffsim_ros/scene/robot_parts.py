@@ -151,18 +151,20 @@ def _pictures(robot: Robot) -> dict[str, dict[str, list[dict]]]:
 
 
 def _picture_shape(part: LinkPart) -> dict | None:
-    """Keys of a scene's shape; None for a mesh that it cannot read."""
+    """Keys of a scene's shape; None for what a scene cannot read or refuses: then it is a box."""
     if part.kind in WORDS:
-        return {
-            name: np.asarray(part.values[key]).tolist() for key, name in WORDS[part.kind].items()
-        }
+        sizes = {name: np.asarray(part.values[key]) for key, name in WORDS[part.kind].items()}
+        if not all(np.isfinite(size).all() and (size > 0).all() for size in sizes.values()):
+            return None
+        return {name: size.tolist() for name, size in sizes.items()}
     file, scale = part.values.get("file"), part.values.get("scale", np.zeros(3))
     if file is None or not file.is_file() or not 0 < scale.min() == scale.max():
         return None
     try:
         if file.stat().st_size <= LARGEST_PICTURE:
-            drawn_triangles(file.resolve(), float(scale[0]))
-            return {"file": str(file.resolve()), "scale": float(scale[0])}
+            shape = {"file": str(file.resolve()), "scale": float(scale[0])}
+            drawn_triangles(shape["file"], shape["scale"], part.link, "mesh")
+            return shape
     except InputError:
         pass  # bodies without a picture are shown as boxes
     return None

@@ -73,6 +73,18 @@ def test_pictures_have_the_shapes_of_the_urdf():
     assert seen == set(names)
 
 
+@pytest.mark.parametrize(
+    "geometry",
+    ['<sphere radius="0"/>', '<box size="0.1 0 0.1"/>', '<cylinder radius="0.1" length="0"/>'],
+)
+def test_a_visual_without_extent_is_not_drawn_and_refuses_no_robot(tmp_path, geometry):
+    visual = f"<visual><geometry>{geometry}</geometry></visual>"
+    (tmp_path / "arm.urdf").write_text(ARM.replace("<inertial>", visual + "<inertial>", 1))
+    joints = len(load_robot(tmp_path / "arm.urdf").joints)
+    model = scene(urdf=str(tmp_path / "arm.urdf"), angles=[0.0] * joints)
+    assert len(next(iter(model.bodies.values())).triangles) == 12  # the box of its inertia
+
+
 @pytest.mark.parametrize("scale", ["0.001 0.001 0.001", "1 2 1", None])
 def test_meshes_of_a_urdf_are_drawn_where_a_scene_can_read_them(tmp_path, scale):
     """Open ones, too; of several scales, or a file that is not there, the box of the inertia."""

@@ -183,7 +183,7 @@ def test_a_picture_stands_instead_of_the_shape():
     [
         ({"box": {"size": [1, 1, 1]}}, "picture", "a list of shapes"),
         ([{"box": {"size": [1, 1, 1]}, "density": 5}], "picture[0].density", "has no mass"),
-        ([{"mesh": {"file": "no.obj"}}], "picture: ", "no.obj"),
+        ([{"mesh": {"file": "no.obj"}}], "bodies.roll.picture[0].mesh.file", "no.obj"),
     ],
 )
 def test_wrong_pictures_are_named(picture, key, rule):

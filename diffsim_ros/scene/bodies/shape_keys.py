@@ -173,10 +173,8 @@ def _values(reader: Reader, kind: str, values: dict, key: str, *, solid: bool = 
         return box_size(reader, values, key)
     if kind == "mesh":
         values["file"] = absolute(reader, values["file"])
-        if solid:
-            outward_triangles(values["file"], values["scale"], reader.place, join(key, "file"))
-        else:
-            drawn_triangles(values["file"], values["scale"])
+        read = outward_triangles if solid else drawn_triangles
+        read(values["file"], values["scale"], reader.place, join(key, "file"))
     return values
 
 
