@@ -64,6 +64,8 @@ def test_until_it_is_active_a_driver_offers_nothing_then_refuses(bench, manager)
     assert said.endswith("ros2 lifecycle set /driver activate")
     wait_moves(bench)
     assert not bench.lab.events
+    with pytest.raises(InputError, match="got 'inactive'"):  # also what was checked before
+        driver._check_at_last(MOTION)
     assert manager.change("activate") and manager.state == "active"
     assert bench.send().report().code == "SUCCESS"
 
