@@ -30,6 +30,10 @@ class TrajectoryClock:
 
     It is the integral of the speed scaling, and corrected by each feedback: the commanded positions
     show where on the trajectory the controller is.
+
+    corrected  True once any feedback has corrected it
+    slipped    [s] of the corrections since the first one at this speed, which has the trajectory's
+               begin right: a controller that runs it needs no others
     """
 
     def __init__(self, trajectory: JointTrajectory, begin: int) -> None:
@@ -37,7 +41,8 @@ class TrajectoryClock:
         self._base, self._elapsed, self.scaling = begin, 0.0, 1.0
         self._shifts: list[float] = []
         self._changed: int | None = None  # stamp of the last change of the scaling
-        self.corrected = False  # by any feedback
+        self.corrected = self._right = False
+        self.slipped = 0.0
 
     def at(self, stamp: int) -> float:
         """Trajectory time [s] at a stamp [ns]."""
@@ -49,7 +54,7 @@ class TrajectoryClock:
             return
         if abs(scaling - self.scaling) > 1e-3:  # and since when is not known to the instant
             self._shifts.clear()
-            self._changed = stamp
+            self._changed, self._right, self.slipped = stamp, False, 0.0
         self._elapsed, self._base, self.scaling = self.at(stamp), stamp, scaling
 
     def correct(self, stamp: int, desired: np.ndarray, near: float | None = None) -> None:
@@ -67,7 +72,8 @@ class TrajectoryClock:
             found = self._where(desired, near, SLOW)
         if found is not None and abs(found - expected) <= REACH:
             self._elapsed += found - expected
-            self.corrected = True
+            self.slipped += found - expected if self._right else 0.0
+            self.corrected = self._right = True
 
     def _precedes(self, stamp: int) -> bool:
         """Whether the speed was another one at a stamp, so that `at` is not valid there."""
@@ -324,6 +330,13 @@ class Supervisor:
         watch, late = self.watch, -self.until_release(now)
         if late > watch.release_lateness:
             return f"the release is {late:.3g} s late (at most {watch.release_lateness:g})"
+        if abs(self.clock.slipped) > watch.release_lateness:
+            side = "behind" if self.clock.slipped < 0 else "ahead of"
+            return (
+                f"at the release the controller is {abs(self.clock.slipped):.3g} s {side} where "
+                f"its own begin and speed lead (at most {watch.release_lateness:g}): it may run "
+                "another trajectory"
+            )
         if self._state is None or (now - self._state[0]) / NANO > watch.release_lateness:
             return None
         stamp, position, velocity = self._state

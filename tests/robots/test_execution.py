@@ -228,6 +228,26 @@ def test_the_lag_that_feedback_tells_does_not_count_as_late():
     assert found.release_fault(at(0.6)) == ""
 
 
+@pytest.mark.parametrize("scaling", [1.0, 0.5])
+def test_a_controller_that_falls_behind_its_own_begin_does_not_release(scaling):
+    """Another trajectory that begins where the arm is passes by places of the plan, too."""
+    found = Supervisor(swing(), NOW, Watch(release_path=1.0, release_velocity=9.0))
+    found.on_feedback(at(0.33), swing().at(0.3)[0], swing().at(0.3)[0])
+    found.on_feedback(at(0.43), swing().at(0.4)[0], swing().at(0.4)[0])
+    found.on_speed_scaling(at(0.43), scaling)
+    slow, behind = (0.5, 0.0) if scaling < 1.0 else (1.0, 0.06)
+    for now in (0.5, 0.55, 0.6):  # the first of them counts from the change of speed
+        there = swing().at(0.4 + slow * (now - 0.43) - behind * (now - 0.43) / 0.17)[0]
+        found.on_feedback(at(now), there, there)
+    release = 0.6 + (0.6 - found.clock.at(at(0.6))) / slow
+    found.on_joint_state(at(release), *swing().at(found.clock.at(at(release)))[:2])
+    fault = found.release_fault(at(release))
+    if scaling < 1.0:
+        assert fault == ""
+    else:
+        assert "0.06 s behind where its own begin and speed lead (at most 0.05)" in fault
+
+
 def test_a_release_waits_for_a_joint_state_and_not_at_low_speed():
     found = watched(0.52)
     assert found.release_fault(at(0.61)) is None
