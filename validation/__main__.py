@@ -66,6 +66,7 @@ ITEMS = {
     "executed_plans": "the UR5's plans in its twin and over ROS, much varied",
     "mujoco_throw": "a planned throw of the UR5 in MuJoCo too",
     "locomotion_mujoco": "plans of robots on legs and wheels, tracked in MuJoCo",
+    "locomotion_servos": "greatest speeds from rest with the servos that the thesis names",
     "locomotion_wheels": "robots on wheels with predictive control, pushed, beside open loop",
     "locomotion_feedback": "legged motions with predictive control, pushed, beside open loop",
     "tennis": "a tennis ball's bounce estimated, thrown by a table at a wall",

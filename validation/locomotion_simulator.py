@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,24 @@ class Motors:
     feed_forward: bool = False
 
 
+@dataclass(frozen=True)
+class Servos:
+    """Position servos: torque = stall (u - speed / no_load), u in [-1, 1] of their voltage.
+
+    stall [N m], no_load [rad/s];  gain  u per rad of a joint's error, which alone they know;
+    wheel_gain, wheel_integral  u per rad/s of a wheel's error, and per rad of its integral;
+    rotor  inertia behind the gear [kg m^2];  period [s] for which what they are told holds
+    """
+
+    stall: float
+    no_load: float
+    gain: float
+    wheel_gain: float
+    wheel_integral: float
+    rotor: float
+    period: float
+
+
 @dataclass(frozen=True, eq=False)
 class Simulated:
     """What a robot did: times (N,) [s], centres of mass (N, 3), bases (N, 7) with quaternions
@@ -76,7 +95,9 @@ class Simulated:
         return np.array([math.acos(min(1.0, quat_matrix(q)[2, 2])) for q in self.base[:, 3:]])
 
 
-def model_of(robot: LeggedRobot, ground: Ground = Ground(), motors: Motors = Motors()) -> Any:
+def model_of(
+    robot: LeggedRobot, ground: Ground = Ground(), motors: Motors | Servos = Motors()
+) -> Any:
     """MuJoCo's model: free base, motors at joints and at wheels that have one."""
     import mujoco
 
@@ -100,7 +121,10 @@ def model_of(robot: LeggedRobot, ground: Ground = Ground(), motors: Motors = Mot
     _touching(plane, ground)
     plane.contype, plane.conaffinity = 0, 1
     _add_feet(spec, robot, ground)
-    _add_motors(spec, robot, motors)
+    if isinstance(motors, Servos):
+        _add_servos(spec, robot, motors)
+    else:
+        _add_motors(spec, robot, motors)
     return spec.compile()
 
 
@@ -179,11 +203,26 @@ def _add_motors(spec: Any, robot: LeggedRobot, motors: Motors) -> None:
         motor.biasprm[:3] = [0, 0, -gain]
 
 
+def _add_servos(spec: Any, robot: LeggedRobot, servos: Servos) -> None:
+    """Their control is u, but for the wheels' part that is proportional to speed."""
+    import mujoco
+
+    wheels = [one.spin_name for one in robot.end_effectors if one.kind == "actuated"]
+    for name in (*(joint.name for joint in robot.robot.joints), *wheels):
+        motor = spec.add_actuator(name=name, target=name)
+        motor.trntype = mujoco.mjtTrn.mjTRN_JOINT
+        motor.gainprm[0] = servos.stall
+        motor.biastype = mujoco.mjtBias.mjBIAS_AFFINE
+        slope = 1.0 / servos.no_load + (servos.wheel_gain if name in wheels else 0.0)
+        motor.biasprm[:3] = [0, 0, -servos.stall * slope]
+        spec.joint(name).armature += servos.rotor
+
+
 def followed(
     robot: LeggedRobot, motion: LocomotionMotion, periods: int, *, ground: Ground = Ground(),
-    motors: Motors = Motors(),
+    motors: Motors | Servos = Motors(), at_rest: bool = False,
 ) -> Simulated:  # fmt: skip
-    """What the robot does that begins as the motion does, and is told its joints' angles."""
+    """What the robot does that begins as the motion does, or at rest, and is told its angles."""
     import mujoco
 
     model = model_of(robot, ground, motors)
@@ -191,33 +230,24 @@ def followed(
     steps = round(motion.duration * (periods if motion.periodic else 1) / STEP)
     times = STEP * np.arange(steps + 1)
     state = motion.at(times)
+    turning = wheel_speeds(robot, state)
     names = [joint.name for joint in robot.robot.joints]
     at = [model.joint(name).qposadr[0] for name in names]
-    speeds_at = [model.joint(name).dofadr[0] for name in names]
-    control = np.zeros((steps + 1, model.nu))
-    for k, name in enumerate(names):
-        control[:, model.actuator(name).id] = (
-            state.positions[:, k] + motors.damping_time * state.velocities[:, k]
-        )
-    turning = wheel_speeds(robot, state)
     data.qpos[:3], data.qpos[3:7] = state.base[0, :3], np.roll(state.base[0, 3:], 1)
-    data.qvel[:3], data.qvel[3:6] = state.twist[0, :3], state.twist[0, 3:]
-    data.qpos[at], data.qvel[speeds_at] = state.positions[0], state.velocities[0]
-    for j, effector in enumerate(robot.end_effectors):
-        if effector.spins:
-            data.qvel[model.joint(effector.spin_name).dofadr[0]] = turning[0, j]
-        if effector.kind == "actuated":
-            control[:, model.actuator(effector.spin_name).id] = turning[:, j]
-    if motors.feed_forward:
-        found, _ = plan_efforts(robot, motion, model)
-        period = len(found) - (1 if motion.periodic else 0)
-        rows = np.arange(steps + 1) % period if motion.periodic else np.arange(steps + 1)
-        for k, name in enumerate(names):
-            motor = model.actuator(name).id
-            control[:, motor] += found[rows, k] / model.actuator_gainprm[motor, 0]
+    data.qpos[at] = state.positions[0]
+    if not at_rest:
+        data.qvel[:3], data.qvel[3:6] = state.twist[0, :3], state.twist[0, 3:]
+        data.qvel[[model.joint(name).dofadr[0] for name in names]] = state.velocities[0]
+        for j, effector in enumerate(robot.end_effectors):
+            if effector.spins:
+                data.qvel[model.joint(effector.spin_name).dofadr[0]] = turning[0, j]
+    if isinstance(motors, Servos):
+        control = _servo_control(robot, state.positions, turning, motors, model)
+    else:
+        control = _motor_control(robot, motion, state, turning, motors, model)
     com, base = np.zeros((steps + 1, 3)), np.zeros((steps + 1, 7))
     positions, efforts = np.zeros((steps + 1, len(names))), np.zeros((steps + 1, model.nu))
-    data.ctrl[:] = control[0]
+    control(0, data)
     mujoco.mj_forward(model, data)
     loads = np.zeros((steps // EVERY + 1, len(robot.end_effectors) + 1))
     feet = {model.geom(effector.name).id: j for j, effector in enumerate(robot.end_effectors)}
@@ -231,9 +261,64 @@ def followed(
         com[k] = data.subtree_com[1]
         base[k, :3], base[k, 3:] = data.qpos[:3], np.roll(data.qpos[3:7], -1)
         positions[k], efforts[k] = data.qpos[at], data.actuator_force
-        data.ctrl[:] = control[k]
+        control(k, data)
         mujoco.mj_step(model, data)
     return Simulated(times, com, base, positions, efforts, loads[:, :-1], loads[:, -1])
+
+
+def _motor_control(
+    robot: LeggedRobot, motion: LocomotionMotion, state: Any, turning: np.ndarray, motors: Motors,
+    model: Any,
+) -> Callable[[int, Any], None]:  # fmt: skip
+    """Sets the controls of step k: angles and speeds, and the plan's efforts over the stiffness."""
+    control = np.zeros((len(state.positions), model.nu))
+    names = [joint.name for joint in robot.robot.joints]
+    for k, name in enumerate(names):
+        control[:, model.actuator(name).id] = (
+            state.positions[:, k] + motors.damping_time * state.velocities[:, k]
+        )
+    for j, effector in enumerate(robot.end_effectors):
+        if effector.kind == "actuated":
+            control[:, model.actuator(effector.spin_name).id] = turning[:, j]
+    if motors.feed_forward:
+        found, _ = plan_efforts(robot, motion, model)
+        period = len(found) - (1 if motion.periodic else 0)
+        rows = np.arange(len(control))
+        rows = rows % period if motion.periodic else rows
+        for k, name in enumerate(names):
+            motor = model.actuator(name).id
+            control[:, motor] += found[rows, k] / model.actuator_gainprm[motor, 0]
+
+    def give(k: int, data: Any) -> None:
+        data.ctrl[:] = control[k]
+
+    return give
+
+
+def _servo_control(
+    robot: LeggedRobot, positions: np.ndarray, turning: np.ndarray, servos: Servos, model: Any
+) -> Callable[[int, Any], None]:
+    """Sets the controls of step k from what joints and wheels measure and were told last."""
+    names = [joint.name for joint in robot.robot.joints]
+    at = [model.joint(name).qposadr[0] for name in names]
+    motors = [model.actuator(name).id for name in names]
+    driven = [j for j, one in enumerate(robot.end_effectors) if one.kind == "actuated"]
+    wheels = [robot.end_effectors[j].spin_name for j in driven]
+    speeds = [model.joint(name).dofadr[0] for name in wheels]
+    drives = [model.actuator(name).id for name in wheels]
+    every, integral = round(servos.period / STEP), np.zeros(len(driven))
+
+    def give(k: int, data: Any) -> None:
+        told = k // every * every
+        u = servos.gain * (positions[told] - data.qpos[at])
+        data.ctrl[motors] = np.clip(u, -1.0, 1.0)
+        speed = data.qvel[speeds]
+        error = turning[told, driven] - speed
+        integral[:] = np.clip(integral + servos.wheel_integral * STEP * error, -1.0, 1.0)
+        u = np.clip(servos.wheel_gain * error + integral, -1.0, 1.0)
+        data.ctrl[drives] = u + servos.wheel_gain * speed  # which the motor's bias takes off
+
+    return give
 
 
 def plan_efforts(

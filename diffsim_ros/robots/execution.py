@@ -21,8 +21,9 @@ REACH = 0.5
 FIRST, SENT = 5, 0.1
 """Positions of a moving arm that correct the trajectory's time, and by how much [s] they may."""
 SLOW, FAST = 0.1, 0.3
-"""[rad/s or m/s] of all joints below which commands, measured positions do not show the time:
-an arm may be 1 mrad from where its trajectory begins."""
+"""[rad/s or m/s] of all joints below which commands, measured positions do not show the time."""
+OFF = 1e-3
+"""[rad or m] that an arm may be from where its trajectory begins."""
 
 
 class TrajectoryClock:
@@ -357,11 +358,15 @@ class Supervisor:
         return ""
 
     def _time_apart(self, stamp: int, position: np.ndarray) -> float:
-        """[s] that a measured position is behind the plan and the arm's lag; 0 of a slow arm."""
+        """[s] that a measured position is behind the plan and the arm's lag, less what OFF makes of
+        it; 0 of a slow arm."""
         lag = self.lag if np.isfinite(self.lag) else self.watch.lag
         q, qd, _ = self.trajectory.at(self.clock.at(stamp) - lag)
-        speed = float(qd @ qd)
-        return float(qd @ (q - position)) / speed if speed >= FAST**2 else 0.0
+        speed = float(np.linalg.norm(qd))
+        if speed < SLOW:
+            return 0.0
+        behind = float(qd @ (q - position)) / speed
+        return float(np.sign(behind)) * max(abs(behind) - OFF, 0.0) / speed
 
     def release(self) -> None:
         """The gripper was commanded."""

@@ -220,6 +220,17 @@ def test_the_gripper_opens_only_where_the_arm_is_in_time(beside, message):
     assert (message in fault) if message else fault == ""
 
 
+@pytest.mark.parametrize(("beside", "message"), [(0.07, "ahead of the plan"), (-0.055, "")])
+def test_a_slow_arm_shows_its_time_but_for_the_millimetre_where_it_began(beside, message):
+    """Half a radian in 10 s: in 0.07 s each joint moves some mrad, within any bound of place."""
+    slow = swing(duration=10.0, release=6.0)
+    assert 0.1 < np.linalg.norm(slow.at(5.996)[1]) < 0.3
+    found = Supervisor(slow, NOW, Watch())
+    found.on_joint_state(at(5.996), *slow.at(5.996 + beside)[:2])
+    fault = found.release_fault(at(6.0))
+    assert (message in fault) if message else fault == ""
+
+
 def test_the_lag_that_feedback_tells_does_not_count_as_late():
     found, lag = Supervisor(swing(), NOW, Watch(release_path=1.0, release_velocity=9.0)), 0.07
     for time in (0.4, 0.45, 0.5, 0.55):
