@@ -33,8 +33,9 @@ class TrajectoryClock:
     show where on the trajectory the controller is.
 
     corrected  True once any feedback has corrected it
-    slipped    [s] of the corrections since the first one at this speed, which has the trajectory's
-               begin right: a controller that runs it needs no others
+    slipped    [s] of the corrections that a controller which runs this trajectory does not need:
+               after the first one at this speed, and of the first any that would have it begin
+               later than it was known to have begun
     """
 
     def __init__(self, trajectory: JointTrajectory, begin: int) -> None:
@@ -73,7 +74,10 @@ class TrajectoryClock:
             found = self._where(desired, near, SLOW)
         if found is not None and abs(found - expected) <= REACH:
             self._elapsed += found - expected
-            self.slipped += found - expected if self._right else 0.0
+            if self._right:
+                self.slipped += found - expected
+            elif self._changed is None:
+                self.slipped = min(found - expected, 0.0)
             self.corrected = self._right = True
 
     def _precedes(self, stamp: int) -> bool:

@@ -220,6 +220,19 @@ def test_the_gripper_opens_only_where_the_arm_is_in_time(beside, message):
     assert (message in fault) if message else fault == ""
 
 
+@pytest.mark.parametrize(
+    ("began", "message"), [(-0.1, ""), (0.04, ""), (0.1, "0.1 s behind where")]
+)
+def test_a_controller_cannot_have_begun_after_it_accepted(began, message):
+    """By how much before it did the answer leaves open."""
+    found = Supervisor(swing(), NOW, Watch())
+    for now in (0.35, 0.4):
+        found.on_feedback(at(now), swing().at(now - began)[0], swing().at(now - began)[0])
+    found.on_joint_state(at(0.6 + began), *swing().at(0.6)[:2])
+    fault = found.release_fault(at(0.6 + began))
+    assert (message in fault) if message else fault == ""
+
+
 @pytest.mark.parametrize(("beside", "message"), [(0.07, "ahead of the plan"), (-0.055, "")])
 def test_a_slow_arm_shows_its_time_but_for_the_millimetre_where_it_began(beside, message):
     """Half a radian in 10 s: in 0.07 s each joint moves some mrad, within any bound of place."""
@@ -243,12 +256,12 @@ def test_the_lag_that_feedback_tells_does_not_count_as_late():
 def test_a_controller_that_falls_behind_its_own_begin_does_not_release(scaling):
     """Another trajectory that begins where the arm is passes by places of the plan, too."""
     found = Supervisor(swing(), NOW, Watch(release_path=1.0, release_velocity=9.0))
-    found.on_feedback(at(0.33), swing().at(0.3)[0], swing().at(0.3)[0])
-    found.on_feedback(at(0.43), swing().at(0.4)[0], swing().at(0.4)[0])
-    found.on_speed_scaling(at(0.43), scaling)
+    found.on_feedback(at(0.27), swing().at(0.3)[0], swing().at(0.3)[0])
+    found.on_feedback(at(0.37), swing().at(0.4)[0], swing().at(0.4)[0])
+    found.on_speed_scaling(at(0.37), scaling)
     slow, behind = (0.5, 0.0) if scaling < 1.0 else (1.0, 0.06)
     for now in (0.5, 0.55, 0.6):  # the first of them counts from the change of speed
-        there = swing().at(0.4 + slow * (now - 0.43) - behind * (now - 0.43) / 0.17)[0]
+        there = swing().at(0.4 + slow * (now - 0.37) - behind * (now - 0.37) / 0.23)[0]
         found.on_feedback(at(now), there, there)
     release = 0.6 + (0.6 - found.clock.at(at(0.6))) / slow
     found.on_joint_state(at(release), *swing().at(found.clock.at(at(release)))[:2])
