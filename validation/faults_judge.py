@@ -131,7 +131,7 @@ class Judge:
         rows, limits = self.rows, self.arm.limits
         ours = (rows["source"] == DRIVER) & (rows["braking"] == 0) & ~self._inherited()
         sent = rows[ours]
-        brake = rows[rows["braking"] == 1]
+        brake = rows[(rows["braking"] == 1) & (rows["source"] != OTHER)]
         share = {}
         for name, part in (("told", sent), ("brake", brake)):
             if not len(part):
@@ -151,12 +151,16 @@ class Judge:
                 self._say(f"{name}: {value:.4f} of its limit")
 
     def _inherited(self) -> np.ndarray:
-        """(n,) of the driver's stops of an arm that another client had moving beyond its limits."""
-        rows = self.rows
+        """(n,) of the driver's stops of an arm that another client moves beyond its limits, by its
+        commands or by how the joints follow them; and of those that come while it still moves so.
+        """
+        rows, most = self.rows, self.arm.limits.velocity
         found = np.zeros(len(rows), bool)
         for k in np.flatnonzero(np.diff(rows["run"])) + 1:
-            rate = np.abs(rows["desired"][k - 1, 1]) * rows["scaling"][k - 1]
-            if rows["source"][k - 1] == OTHER and (rate > self.arm.limits.velocity).any():
+            before = rows[k - 1]
+            rates = np.abs([before["desired"][1] * before["scaling"], before["joints"][1]])
+            others = before["source"] == OTHER or found[k - 1]
+            if others and (rates > most).any():
                 found |= rows["run"] == rows["run"][k]
         return found
 

@@ -95,6 +95,22 @@ def test_the_work_of_a_killed_process_is_done_again(tmp_path):
         gather(work.end_always, [0], tmp_path, executor=Processes(1))
 
 
+@pytest.mark.slow
+def test_processes_are_kept_for_the_next_run_until_they_are_closed():
+    with Processes(1) as executor:
+        first = gather(work.process, [1, 2], 10, executor=executor)
+        second = gather(work.process, [3], 20, executor=executor)
+        assert [total for _, total in (*first, *second)] == [11, 12, 23]
+        assert len({pid for pid, _ in (*first, *second)}) == 1
+        run = executor.run(work.process, range(9), 1)
+        next(run)
+        run.close()  # in the middle: what still works on it is not the next run's
+        (pid, _), *_ = gather(work.process, [1], 1, executor=executor)
+        assert pid != first[0][0]
+        assert not Path(f"/proc/{first[0][0]}").exists()
+    assert not Path(f"/proc/{pid}").exists()
+
+
 def test_progress_and_leaving_early():
     seen = []
     run = stream(work.double, range(9), 1, progress=lambda *now: seen.append(now))

@@ -17,6 +17,11 @@ def double(shared, task, cancel):
     return shared * task
 
 
+def process(shared, task, cancel):
+    """The process, and the sum of what it was given."""
+    return os.getpid(), shared + task
+
+
 def log(folder, task, cancel):
     """Writes down that it was done."""
     index, seconds = task

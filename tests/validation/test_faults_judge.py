@@ -70,6 +70,18 @@ def test_what_is_as_it_should_be_is_not_blamed():
     assert judged.figures["release_lateness"] == pytest.approx(0.02, abs=0.01)
 
 
+@pytest.mark.parametrize(("before", "blamed"), [(1.4, False), (0.9, True)])
+def test_a_stop_after_a_stop_of_an_arm_that_another_client_threw_is_its_affair_too(before, blamed):
+    """By the speed of the joints, which overshoot its commands."""
+    found = caught(trace("replaced_by_topic"), 0.9)
+    rows = found.rows
+    k = np.flatnonzero(np.diff(rows["run"]))[1] + 1
+    rows["joints"][k - 1, 1, 0] = before * ARM.limits.velocity[0]
+    rows["desired"][k : k + 6, 1, 0] = 1.2 * ARM.limits.velocity[0]
+    rows["run"][k + 3 :] = rows["run"].max() + 1  # another stop, of the driver's too
+    assert ("told_velocity" in wrong(found)) == blamed
+
+
 def test_a_robot_that_receives_nothing_is_not_the_drivers_fault():
     """Its driver may have sent a stop that nobody received; a success it must not report."""
     found = trace(opened=None, code="ABORTED", message="off its path: a stop was commanded")
