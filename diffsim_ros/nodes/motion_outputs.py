@@ -94,7 +94,7 @@ class ActionOutput:
         self._cancels = node.create_client(
             CancelGoal, f"{self.name}/_action/cancel_goal", callback_group=node.together
         )
-        self._goal: UUID | None = None
+        self._open: list[UUID] = []  # goals that were sent and may run: one takes another's place
         self.ended = Future()
 
     async def is_there(self, seconds: float, halted: Future) -> bool:
@@ -123,10 +123,12 @@ class ActionOutput:
     ) -> Report | None:
         """Send it; None if it was taken. `halted` is done when it is to be cancelled.
 
-        Nobody watches the arm before the controller has answered: for `watchdog` s at most.
+        Nobody watches the arm before the controller has answered: for `watchdog` s at most. The
+        goal before goes on where this one is not taken; `ended` is then still that one's.
         """
+        before, name = self.ended, new_name()
         self.ended = ended = Future()
-        self._goal = name = new_name()
+        self._open.append(name)
         sent = self._client.send_goal_async(
             convert.follow_goal(trajectory), lambda message: on_feedback(message.feedback), name
         )
@@ -135,27 +137,33 @@ class ActionOutput:
             if not halted.done():
                 halted.set_result(f"{self.name} did not answer within {longest:g} s")
             for _ in range(int(ANSWER / AGAIN)):
-                self._cancel(name)  # it may have begun
+                self.stop_at_once()  # it may have begun; or the one before still runs
                 if await within(self._node, sent, AGAIN):
                     break
             else:
-                sent.add_done_callback(self._too_late)  # or may yet begin
+                self.ended = before
+                sent.add_done_callback(lambda sent: self._too_late(sent, name))  # or may yet begin
                 why = f"{self.name} does not answer: what it may do is cancelled"
                 return Report("ABORTED", why)
         if not sent.result().accepted:
+            self.ended = before
+            self._open.remove(name)
             why = f"{self.name} rejected the goal: its log says why; nothing was moved"
             return Report("REFUSED", why)
         result = sent.result().get_result_async()
-        result.add_done_callback(lambda answer: self._on_result(answer, ended))
+        result.add_done_callback(lambda answer: self._on_result(answer, name, ended))
         return None
 
-    @staticmethod
-    def _too_late(sent: Future) -> None:
+    def _too_late(self, sent: Future, name: UUID) -> None:
         if sent.result().accepted:
             sent.result().cancel_goal_async()
+            ended = sent.result().get_result_async()
+            ended.add_done_callback(lambda _: self._open.remove(name))
+        else:
+            self._open.remove(name)
 
-    @staticmethod
-    def _on_result(future: Future, ended: Future) -> None:
+    def _on_result(self, future: Future, name: UUID, ended: Future) -> None:
+        self._open.remove(name)
         answer = future.result()
         canceled = answer.status == GoalStatus.STATUS_CANCELED
         code, text = answer.result.error_code, convert.outcome_text(answer.result)
@@ -165,19 +173,19 @@ class ActionOutput:
             ended.set_result(Outcome(code, text, canceled))
 
     async def stop(self, _: Callable[[], Awaitable[tuple]]) -> str:
-        """Cancel the goal, again and again until it has ended; the controller's answer."""
+        """Cancel what may run, again and again until it has ended; the controller's answer."""
         if self.ended.done():
             return "the controller had ended it"
         for _ in range(int(ANSWER / AGAIN)):
-            self._cancel(self._goal)
+            self.stop_at_once()
             if await within(self._node, self.ended, AGAIN):
                 return "the controller's goal is cancelled"
         return f"{self.name} does not answer the cancellation"
 
     def stop_at_once(self, *_: object) -> None:
-        """Cancel the goal without waiting for an answer; from any thread."""
-        if self._goal is not None:
-            self._cancel(self._goal)
+        """Cancel what may run without waiting for an answer; from any thread."""
+        for name in [*self._open]:
+            self._cancel(name)
 
     def destroy(self) -> None:
         """Take the clients down."""
