@@ -21,6 +21,7 @@ from ur_msgs.srv import SetIO
 from diffsim_ros.nodes import convert_motion as convert
 from diffsim_ros.nodes.common import AGAIN, BaseNode
 from diffsim_ros.nodes.convert_motion import Report
+from diffsim_ros.robots.arm import Limits
 from diffsim_ros.robots.controller import INVALID_GOAL, Outcome
 from diffsim_ros.robots.trajectory import JointTrajectory
 
@@ -31,6 +32,8 @@ SOONEST, UNSURE = 0.4, 1.0
 """[s] of a trajectory to rest, at least; and where it is not measured where the arm is."""
 LONGEST, GENTLE = 3.0, 0.9
 """[s] of it at most; share of the limits of acceleration that it may need."""
+SHORTEST, FIRM = 0.1, 0.7
+"""The same where a limit of position is near: [s] at least, and the share."""
 LOOK = 0.05
 """[s] between two checks whether a server is there."""
 LIFESPAN = 0.15
@@ -198,10 +201,10 @@ class TopicOutput:
 
     follows = False
 
-    def __init__(self, node: BaseNode, controller: str, deceleration: np.ndarray) -> None:
+    def __init__(self, node: BaseNode, controller: str, limits: Limits) -> None:
         self._node, self.name = node, f"{controller}/joint_trajectory"
         self._publisher = node.create_publisher(TrajectoryMessage, self.name, AT_ONCE)
-        self._deceleration, self.braking = deceleration, 0.0
+        self._limits, self._deceleration, self.braking = limits, limits.acceleration, 0.0
         self.ended = Future()
 
     async def is_there(self, seconds: float, halted: Future) -> bool:
@@ -235,7 +238,7 @@ class TopicOutput:
         """Have it brake from a state (n,), (n,); gently too if it is the `planned` one instead."""
         # the controller begins where the arm is by then, which may be elsewhere: not in no time
         brake = float(np.max(np.abs(velocity) / (0.5 * self._deceleration), initial=SOONEST))
-        brake = brake if measured else max(brake, UNSURE)
+        brake = min(brake, self._room(position, velocity)) if measured else max(brake, UNSURE)
         while planned is not None and brake < LONGEST:
             away = position + 0.5 * brake * velocity - planned[0]
             pull, drag = 6.0 * away / brake**2, planned[1] / brake  # of the cubic to rest
@@ -246,8 +249,18 @@ class TopicOutput:
         self.braking = brake
         times, still = np.array([brake]), np.zeros_like(position)
         rest = position + 0.5 * brake * velocity
+        rest = np.clip(rest, self._limits.lower, self._limits.upper)
         to_rest = JointTrajectory(tuple(names), times, rest[None], still[None])
         self._publisher.publish(convert.trajectory_message(to_rest))
+
+    def _room(self, position: np.ndarray, velocity: np.ndarray) -> float:
+        """[s] in which all joints come to rest within their limits of position, but no shorter than
+        the limits of acceleration permit."""
+        ahead = np.where(velocity > 0.0, self._limits.upper, self._limits.lower) - position
+        with np.errstate(divide="ignore", invalid="ignore"):
+            room = np.where(velocity != 0.0, 2.0 * ahead / velocity, np.inf)
+        hard = np.abs(velocity) / (FIRM * self._deceleration)
+        return float(np.max([*hard, np.min(room), SHORTEST]))
 
     def destroy(self) -> None:
         """Take the publisher down."""
