@@ -17,7 +17,8 @@ from diffsim_ros.nodes.convert_motion import joint_sample  # noqa: E402
 from diffsim_ros.nodes.legged_driver import LeggedDriver  # noqa: E402
 from diffsim_ros.nodes.legged_goal import GoalKeeper, HeldGoal  # noqa: E402
 from diffsim_ros.nodes.managed import ManagedNode  # noqa: E402
-from diffsim_ros.nodes.motion_outputs import ActionOutput, TopicOutput  # noqa: E402
+from diffsim_ros.nodes.motion_outputs import STEADY, ActionOutput, TopicOutput  # noqa: E402
+from diffsim_ros.nodes.supervision import Supervision  # noqa: E402
 from diffsim_ros.nodes.walk_run import WalkRun, WalkWatch  # noqa: E402
 from diffsim_ros.planning.locomotion.plan_check import WalkCourse  # noqa: E402
 from diffsim_ros.robots.arm import Limits  # noqa: E402
@@ -256,6 +257,14 @@ def test_no_walk_begins_from_a_joint_state_that_is_not_new(monkeypatch):
     monkeypatch.setattr("diffsim_ros.nodes.watched_run.WAIT", -1.0)
     ended = run(found.whole(course(), lambda: None, reports.append))
     assert ended.code == "REFUSED" and "0.100 s old" in ended.message and not node.output.log
+
+
+def test_timers_that_watch_go_by_a_clock_that_is_never_set():
+    """One of real time that is set back by an hour rests for an hour."""
+    own = SimpleNamespace(simulated=False, get_clock=lambda: "ROS time")
+    assert Supervision.pace.fget(own) is STEADY
+    own.simulated = True
+    assert Supervision.pace.fget(own) == "ROS time"
 
 
 # --- the rest ------------------------------------------------------------------------------------
