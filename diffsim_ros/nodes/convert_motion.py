@@ -73,10 +73,11 @@ def trajectory_message(trajectory: JointTrajectory, stamp: int = 0) -> Trajector
 
 
 def joint_sample(message: JointState, age: float = 0.0) -> JointSample:
-    """Reported states of joints; columns of another length than the names are left out."""
-    columns = []
+    """Reported states of joints; columns of another length than the names are left out, and all
+    where a name is given twice: nobody knows which of its numbers is right."""
+    columns, once = [], len(set(message.name)) == len(message.name)
     for row in (message.position, message.velocity):
-        fits = len(row) == len(message.name)
+        fits = once and len(row) == len(message.name)
         columns.append(dict(zip(message.name, row, strict=True)) if fits else {})
     return JointSample(*columns, age)
 

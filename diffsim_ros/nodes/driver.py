@@ -173,7 +173,11 @@ class Driver(ManagedNode):
         count = len(goal.trajectory.points)
         with self.answering():
             work = self._execute(goal_name(handle), count, command, goal.blend, publish)
-            report = await answered(work, Report, "REFUSED")
+            if handle.is_cancel_requested:  # before it began
+                work.close()
+                report = Report("CANCELED", "on request; nothing was sent")
+            else:
+                report = await answered(work, Report, "REFUSED")
             finish(handle, report.code)
             return convert_motion.execute_result(report)
 
@@ -219,7 +223,7 @@ class Driver(ManagedNode):
             lambda report: self.from_thread(end, report),
         )
         feedback(convert_motion.execute_feedback("checking", 0.0, None))
-        self._job = job = MotionJob(name, run)
+        self._job = job = MotionJob(name, run, self["dry_run"])
         self._idle.clear()
         gc.disable()  # its pauses stop every thread: 80 ms while another client's huge goal comes
         threading.Thread(
@@ -266,10 +270,10 @@ class Driver(ManagedNode):
 
         try:
             trajectory, notes = self._prepared(job, command, blend)
-            if not self["dry_run"]:
+            if not (job.dry or self["dry_run"]):
                 for note in notes:
                     self.get_logger().info(note)
-                work = job.run.whole(trajectory, self._check_at_last)
+                work = job.run.whole(trajectory, self._check_to_send)
                 self.supervision.do(work, answer)
                 return
             size = f"{len(trajectory.times)} points, {trajectory.duration:.3f} s"
@@ -328,6 +332,11 @@ class Driver(ManagedNode):
         # an arm that has just moved still settles
         job.waited(lambda: states.rests(RESTS), self["settle"] if states.is_fresh(now) else 0.0)
         return states.present(now)
+
+    def _check_to_send(self, trajectory: JointTrajectory) -> None:
+        """As `_check_at_last`, and that it is still to be sent."""
+        self.check_not_dry()
+        self._check_at_last(trajectory)
 
     def _check_at_last(self, trajectory: JointTrajectory) -> None:
         """Check again, quickly, what may have changed since then. Raises InputError."""

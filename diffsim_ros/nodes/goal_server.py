@@ -6,7 +6,7 @@ import threading
 import time
 from typing import Any
 
-from rclpy.action import ActionServer, GoalResponse
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.exceptions import InvalidHandle
 
 PAUSE = 0.002
@@ -18,13 +18,25 @@ class GoalServer(ActionServer):
 
     Receiving a goal turns it into Python objects: a second for 40 000 points, in which rclpy's
     server receives no cancellation. A cancellation of all goals counts for the one being received.
+    A goal that was accepted can be cancelled from then on: `on_goal`, which begins a little later,
+    must look whether `is_cancel_requested`.
     It overrides private parts of rclpy (Jazzy): the names of what is ready, and what takes it.
     """
 
     def __init__(self, node: Any, kind: type, name: str, on_goal: Any, **options: Any) -> None:
         self._receiving = self._canceled = False
-        options["goal_callback"] = self._on_received
-        super().__init__(node, kind, name, on_goal, **options)
+        self._begun: set[bytes] = set()
+        self._asked = options.pop("cancel_callback")
+        options |= {"goal_callback": self._on_received, "cancel_callback": self._on_cancel}
+
+        async def begin(handle: Any) -> Any:
+            self._begun.add(bytes(handle.goal_id.uuid))
+            try:
+                return await on_goal(handle)
+            finally:
+                self._begun.discard(bytes(handle.goal_id.uuid))
+
+        super().__init__(node, kind, name, begin, **options)
 
     def refuse_received(self) -> None:
         """Refuse the goal that is being received, if any, as a cancellation of all does."""
@@ -32,6 +44,11 @@ class GoalServer(ActionServer):
 
     def _on_received(self, _: Any) -> GoalResponse:
         return GoalResponse.REJECT if self._canceled else GoalResponse.ACCEPT
+
+    def _on_cancel(self, handle: Any) -> CancelResponse:
+        """Accepted of a goal whose `on_goal` is still to begin, which finds it cancelled then."""
+        begun = bytes(handle.goal_id.uuid) in self._begun
+        return self._asked(handle) if begun else CancelResponse.ACCEPT
 
     def is_ready(self, wait_set: Any) -> bool:
         """Whether there is something to take; not another goal while one is received."""

@@ -149,7 +149,11 @@ class LeggedDriver(ManagedNode):
         name = goal_name(handle)
         with self.answering():
             work = self._execute(name, handle.request.plan, handle.publish_feedback)
-            report = await answered(work, Report, "REFUSED")
+            if handle.is_cancel_requested:  # before it began
+                work.close()
+                report = Report("CANCELED", "on request; nothing was sent")
+            else:
+                report = await answered(work, Report, "REFUSED")
             finish(handle, report.code)
             run = self._walk[1] if self._walk is not None else self._run
             return legged.walk_result(report, math.nan if run is None else run.tilt)
@@ -185,6 +189,8 @@ class LeggedDriver(ManagedNode):
         if self._job is not None:
             text = f"a plan is being checked ({self._job.name}); nothing was sent"
             return Report("BUSY", text)
+        if self._walk is None and self.supervision.run is not None:
+            return Report("BUSY", "the last walk is being stopped; nothing was sent")
         if len(message.trajectory.points) > self["max_points"]:
             rule = f"2 to {self['max_points']} points"
             got = f"{len(message.trajectory.points)} points"
@@ -194,7 +200,7 @@ class LeggedDriver(ManagedNode):
         run = running or WalkRun(
             self.supervision, self._watch(), partial(self.from_thread, feedback)
         )
-        self._job = job = MotionJob(name, run if running is None else _Unsent())
+        self._job = job = MotionJob(name, run if running is None else _Unsent(), self["dry_run"])
 
         def end(report: Report) -> None:
             job.ended = True
@@ -223,7 +229,7 @@ class LeggedDriver(ManagedNode):
         """In a thread of its own: check, then pass it to the supervision."""
         try:
             course, check = self._prepared(job, legged.plan_of(message), run if running else None)
-            if self["dry_run"]:
+            if job.dry or self["dry_run"]:
                 size = f"{len(course.trajectory.times)} points, {course.duration:.3f} s"
                 text = f"dry run: {size}, nothing was sent"
                 ended(Report("SUCCESS", text, dry_run=True))
@@ -265,12 +271,21 @@ class LeggedDriver(ManagedNode):
                 over(report)
 
             self._walk = name, run
-            self.supervision.do(run.go_on(course, check, taken), lambda *_: None)
+            self.supervision.do(run.go_on(course, self._to_send(check), taken), lambda *_: None)
             return
         self._walk, self._run = (name, run), run
         self._idle.clear()
-        whole = run.whole(course, partial(check, course), over)
+        whole = run.whole(course, partial(self._to_send(check), course), over)
         self.supervision.do(whole, lambda *_: self.from_thread(self._finished))
+
+    def _to_send(self, check: Callable[[WalkCourse], None]) -> Callable[[WalkCourse], None]:
+        """The check, and that the course is still to be sent."""
+
+        def both(course: WalkCourse) -> None:
+            self.check_not_dry()
+            check(course)
+
+        return both
 
     def _set_walk(self, walk: tuple[str, WalkRun]) -> None:
         if not self._idle.is_set():

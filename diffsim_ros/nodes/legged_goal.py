@@ -73,6 +73,8 @@ class GoalKeeper:
         """Give a plan to the driver; why it could not be, "" if it was."""
         if not await found(self._planner, self._client.server_is_ready, THERE, held.done):
             return f"no driver: action {self._planner['driver']}/walk; nothing was sent"
+        if held.cancelled is not None or held.done.done():
+            return "the goal was cancelled; nothing was sent"
         answer, result = self._client.send_goal_async(ExecuteLocomotion.Goal(plan=plan)), Future()
         if not await within(self._planner, answer, THERE):
             return f"{self._planner['driver']}/walk does not answer"
@@ -82,6 +84,9 @@ class GoalKeeper:
         )
         held.sent.append((plan.name, handle, result))
         self._given = [*self._open(), (handle, result)]
+        if held.cancelled is not None or held.done.done():  # while the driver took it
+            handle.cancel_goal_async()
+            held.cancelled = None if held.cancelled is None else [*held.cancelled, result]
         self._planner.where.sent(plan)
         return ""
 
@@ -116,6 +121,9 @@ class GoalKeeper:
             return False
         # The driver may not have begun the last plan yet: then the walk before it must end too.
         given = self._open()
+        if not given:  # it stands, and another walk may be planned: that is not sent
+            self._end("CANCELED", "it stands; no other walk is sent")
+            return True
         self.held.cancelled = [result for _, result in given]
         for handle, _ in reversed(given):
             handle.cancel_goal_async()

@@ -16,6 +16,7 @@ from std_msgs.msg import Float64MultiArray
 
 from diffsim_ros.nodes import convert_locomotion as legged
 from diffsim_ros.nodes.common import STREAM, BaseNode
+from diffsim_ros.nodes.convert import nanoseconds
 from diffsim_ros.nodes.motion_outputs import PointOutput
 from diffsim_ros.nodes.supervision import LATEST, Supervision
 from diffsim_ros.planning.locomotion import LeggedRobot
@@ -48,9 +49,7 @@ class LeggedSupervision(Supervision):
     def _make_output(self, arm: Arm) -> Any:
         if self["output"] != "points":
             return super()._make_output(arm)
-        return PointOutput(
-            self, self._driver.resolve_topic_name(self["controller"]), arm.limits.acceleration
-        )
+        return PointOutput(self, self._driver.resolve_topic_name(self["controller"]), arm.limits)
 
     def _make_gripper(self) -> None:
         return None
@@ -61,7 +60,13 @@ class LeggedSupervision(Supervision):
         super()._on_state(message)
 
     def _on_imu(self, message: Imu) -> None:
-        self.tilt, self._tilted = legged.tilt_of(message), self.now()
+        now, stamp = self.now(), nanoseconds(message.header.stamp)
+        if stamp and abs(now - stamp) > self["tilt_age"] * NANO:
+            return  # of a recording, or late: as with joint states
+        self.tilt, self._tilted = legged.tilt_of(message), min(now, stamp or now)
+
+    def _measured(self) -> tuple[tuple[str, str], ...]:
+        return (*super()._measured(), ("tilt", self["imu"]))
 
     @property
     def tilt_age(self) -> float:

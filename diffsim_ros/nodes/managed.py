@@ -95,6 +95,11 @@ class ManagedNode(LifecycleNodeMixin, BaseNode):
             raise InputError(self.get_name(), "state", self._state_machine.current_state[1], rule,
                              remedy)  # fmt: skip
 
+    def check_not_dry(self) -> None:
+        """Raise InputError where `dry_run` was set meanwhile: just before something is sent."""
+        if self["dry_run"]:
+            raise InputError(self.get_name(), "dry_run", True, "false; nothing was sent")
+
     # --- transitions ----------------------------------------------------------------------------
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:

@@ -28,11 +28,13 @@ class MotionJob:
     """One request: its client, its motion, and whether it is cancelled.
 
     why    the reason it was cancelled for, "" while it runs;  stop  is set then
+    dry    True: it was requested in a dry run, and is not sent whatever is set meanwhile
     ended  True once its outcome is decided: it cannot be cancelled any more
     """
 
     name: str
     run: Cancellable
+    dry: bool = False
     why: str = ""
     ended: bool = False
     stop: threading.Event = field(default_factory=threading.Event)

@@ -21,6 +21,7 @@ from ur_msgs.srv import SetIO
 from diffsim_ros.nodes import convert_motion as convert
 from diffsim_ros.nodes.common import AGAIN, BaseNode
 from diffsim_ros.nodes.convert_motion import Report
+from diffsim_ros.robots.arm import Limits
 from diffsim_ros.robots.controller import INVALID_GOAL, Outcome
 from diffsim_ros.robots.trajectory import JointTrajectory
 
@@ -31,6 +32,8 @@ SOONEST, UNSURE = 0.4, 1.0
 """[s] of a trajectory to rest, at least; and where it is not measured where the arm is."""
 LONGEST, GENTLE = 3.0, 0.9
 """[s] of it at most; share of the limits of acceleration that it may need."""
+SHORTEST, FIRM = 0.1, 0.7
+"""The same where a limit of position is near: [s] at least, and the share."""
 LOOK = 0.05
 """[s] between two checks whether a server is there."""
 LIFESPAN = 0.15
@@ -94,7 +97,7 @@ class ActionOutput:
         self._cancels = node.create_client(
             CancelGoal, f"{self.name}/_action/cancel_goal", callback_group=node.together
         )
-        self._goal: UUID | None = None
+        self._open: list[UUID] = []  # goals that were sent and may run: one takes another's place
         self.ended = Future()
 
     async def is_there(self, seconds: float, halted: Future) -> bool:
@@ -123,10 +126,12 @@ class ActionOutput:
     ) -> Report | None:
         """Send it; None if it was taken. `halted` is done when it is to be cancelled.
 
-        Nobody watches the arm before the controller has answered: for `watchdog` s at most.
+        Nobody watches the arm before the controller has answered: for `watchdog` s at most. The
+        goal before goes on where this one is not taken; `ended` is then still that one's.
         """
+        before, name = self.ended, new_name()
         self.ended = ended = Future()
-        self._goal = name = new_name()
+        self._open.append(name)
         sent = self._client.send_goal_async(
             convert.follow_goal(trajectory), lambda message: on_feedback(message.feedback), name
         )
@@ -135,27 +140,33 @@ class ActionOutput:
             if not halted.done():
                 halted.set_result(f"{self.name} did not answer within {longest:g} s")
             for _ in range(int(ANSWER / AGAIN)):
-                self._cancel(name)  # it may have begun
+                self.stop_at_once()  # it may have begun; or the one before still runs
                 if await within(self._node, sent, AGAIN):
                     break
             else:
-                sent.add_done_callback(self._too_late)  # or may yet begin
+                self.ended = before
+                sent.add_done_callback(lambda sent: self._too_late(sent, name))  # or may yet begin
                 why = f"{self.name} does not answer: what it may do is cancelled"
                 return Report("ABORTED", why)
         if not sent.result().accepted:
+            self.ended = before
+            self._open.remove(name)
             why = f"{self.name} rejected the goal: its log says why; nothing was moved"
             return Report("REFUSED", why)
         result = sent.result().get_result_async()
-        result.add_done_callback(lambda answer: self._on_result(answer, ended))
+        result.add_done_callback(lambda answer: self._on_result(answer, name, ended))
         return None
 
-    @staticmethod
-    def _too_late(sent: Future) -> None:
+    def _too_late(self, sent: Future, name: UUID) -> None:
         if sent.result().accepted:
             sent.result().cancel_goal_async()
+            ended = sent.result().get_result_async()
+            ended.add_done_callback(lambda _: self._open.remove(name))
+        else:
+            self._open.remove(name)
 
-    @staticmethod
-    def _on_result(future: Future, ended: Future) -> None:
+    def _on_result(self, future: Future, name: UUID, ended: Future) -> None:
+        self._open.remove(name)
         answer = future.result()
         canceled = answer.status == GoalStatus.STATUS_CANCELED
         code, text = answer.result.error_code, convert.outcome_text(answer.result)
@@ -165,19 +176,19 @@ class ActionOutput:
             ended.set_result(Outcome(code, text, canceled))
 
     async def stop(self, _: Callable[[], Awaitable[tuple]]) -> str:
-        """Cancel the goal, again and again until it has ended; the controller's answer."""
+        """Cancel what may run, again and again until it has ended; the controller's answer."""
         if self.ended.done():
             return "the controller had ended it"
         for _ in range(int(ANSWER / AGAIN)):
-            self._cancel(self._goal)
+            self.stop_at_once()
             if await within(self._node, self.ended, AGAIN):
                 return "the controller's goal is cancelled"
         return f"{self.name} does not answer the cancellation"
 
     def stop_at_once(self, *_: object) -> None:
-        """Cancel the goal without waiting for an answer; from any thread."""
-        if self._goal is not None:
-            self._cancel(self._goal)
+        """Cancel what may run without waiting for an answer; from any thread."""
+        for name in [*self._open]:
+            self._cancel(name)
 
     def destroy(self) -> None:
         """Take the clients down."""
@@ -190,10 +201,10 @@ class TopicOutput:
 
     follows = False
 
-    def __init__(self, node: BaseNode, controller: str, deceleration: np.ndarray) -> None:
+    def __init__(self, node: BaseNode, controller: str, limits: Limits) -> None:
         self._node, self.name = node, f"{controller}/joint_trajectory"
         self._publisher = node.create_publisher(TrajectoryMessage, self.name, AT_ONCE)
-        self._deceleration, self.braking = deceleration, 0.0
+        self._limits, self._deceleration, self.braking = limits, limits.acceleration, 0.0
         self.ended = Future()
 
     async def is_there(self, seconds: float, halted: Future) -> bool:
@@ -227,7 +238,7 @@ class TopicOutput:
         """Have it brake from a state (n,), (n,); gently too if it is the `planned` one instead."""
         # the controller begins where the arm is by then, which may be elsewhere: not in no time
         brake = float(np.max(np.abs(velocity) / (0.5 * self._deceleration), initial=SOONEST))
-        brake = brake if measured else max(brake, UNSURE)
+        brake = min(brake, self._room(position, velocity)) if measured else max(brake, UNSURE)
         while planned is not None and brake < LONGEST:
             away = position + 0.5 * brake * velocity - planned[0]
             pull, drag = 6.0 * away / brake**2, planned[1] / brake  # of the cubic to rest
@@ -238,8 +249,18 @@ class TopicOutput:
         self.braking = brake
         times, still = np.array([brake]), np.zeros_like(position)
         rest = position + 0.5 * brake * velocity
+        rest = np.clip(rest, self._limits.lower, self._limits.upper)
         to_rest = JointTrajectory(tuple(names), times, rest[None], still[None])
         self._publisher.publish(convert.trajectory_message(to_rest))
+
+    def _room(self, position: np.ndarray, velocity: np.ndarray) -> float:
+        """[s] in which all joints come to rest within their limits of position, but no shorter than
+        the limits of acceleration permit."""
+        ahead = np.where(velocity > 0.0, self._limits.upper, self._limits.lower) - position
+        with np.errstate(divide="ignore", invalid="ignore"):
+            room = np.where(velocity != 0.0, 2.0 * ahead / velocity, np.inf)
+        hard = np.abs(velocity) / (FIRM * self._deceleration)
+        return float(np.max([*hard, np.min(room), SHORTEST]))
 
     def destroy(self) -> None:
         """Take the publisher down."""

@@ -26,11 +26,6 @@ if TYPE_CHECKING:
 
 SKEW = NANO
 """[ns] by which a controller's stamps may differ from our clock and still be used."""
-CURRENT = 0.03
-"""[s] for which a joint state shows where a moving arm is."""
-NEWEST, WAIT = 0.08, 1.0
-"""[s] of age that a joint state may have when a motion is sent, in which an arm that somebody else
-begins to move comes no farther than a control cycle may; and how long one is waited for."""
 QUICK = 0.01
 """[s] of the wall that the checks of a release take at most, unless the process stands still."""
 RESTED = 0.08
@@ -58,10 +53,10 @@ class MotionRun(WatchedRun):
         feedback: Callable[[Any], None],
         on_abandoned: Callable[[Report], None],
     ) -> None:
-        super().__init__()
-        self._node, self._watch, self._feedback = node, watch, feedback
+        super().__init__(node)
+        self._watch, self._feedback = watch, feedback
         self._on_abandoned = on_abandoned
-        self._output, self._gripper = node.output, node.gripper
+        self._gripper = node.gripper
         self._supervisor: Supervisor | None = None
         self._canceled = self._abandoned = ""
         self._under_way = False  # it may have been sent
@@ -183,7 +178,9 @@ class MotionRun(WatchedRun):
         self._output.ended.add_done_callback(lambda _: self._tick())
         node = self._node
         timers = [
-            node.create_timer(self._watch.period, self._tick, callback_group=node.together),
+            node.create_timer(
+                self._watch.period, self._tick, callback_group=node.together, clock=node.pace
+            ),
             node.create_timer(0.5, self._check_clock, callback_group=node.together, clock=STEADY),
         ]
         try:
@@ -203,15 +200,6 @@ class MotionRun(WatchedRun):
             return self._gripper.name
         return ""
 
-    async def _stale(self) -> str:
-        """What is wrong with the age of joint states, "" where one is new, or becomes so."""
-        node, end = self._node, monotonic() + WAIT
-        while not (age := node.states.age(node.now)) <= NEWEST:
-            if self._halted.done() or monotonic() > end:
-                return f"the last joint state is {age:.3f} s old (at most {NEWEST:g} at the start)"
-            await within(node, self._halted, CURRENT / 10)
-        return ""
-
     async def _stopped(self, why: str) -> Report:
         """Stop the controller, because of a cancellation or a fault."""
         supervisor = self._supervisor
@@ -221,33 +209,8 @@ class MotionRun(WatchedRun):
         code = "CANCELED" if self._canceled else "ABORTED"
         return self._report(code, [f"{why}: {answer}{rest} (at {at:.3f} s)"])
 
-    async def _current(self) -> tuple:
-        """The `_rows` of a stop, for which a joint state is waited a little."""
-        forgotten = self._node.states.last is None  # the clock was set: the next comes soon
-        end = monotonic() + (10 if forgotten else 1) * CURRENT
-        while not self._knows_the_arm() and monotonic() < end:
-            await within(self._node, Future(), CURRENT / 10)
-        return self._rows()
-
-    def _knows_the_arm(self) -> bool:
-        """Whether the last joint state shows where the arm is now."""
-        states, clock = self._node.states, self._node.now
-        current = 0.0 <= states.age(clock) <= CURRENT and not states.doubted(clock)
-        return current and bool(np.isfinite(states.last.velocity).all())
-
-    def _rows(self) -> tuple:
-        """Names, position and velocity of the joints now: measured (True), else as planned; and
-        what is planned, for states may be wrong. Nothing where the controller has a goal to cancel.
-        """
-        states, now, supervisor = self._node.states, self._node.now(), self._supervisor
-        if self._output.follows:
-            return ()
-        planned = None if supervisor is None else supervisor.expected(now)
-        if planned is not None and not self._knows_the_arm():
-            return states.names, *planned, False, planned
-        last = states.last
-        since = (now - last.stamp) / NANO * last.velocity
-        return states.names, last.position + since, last.velocity, self._knows_the_arm(), planned
+    def _expected(self, now: int) -> tuple[np.ndarray, np.ndarray] | None:
+        return None if self._supervisor is None else self._supervisor.expected(now)
 
     async def _at_rest(self) -> str:
         """Wait until a stopped arm rests; what to add to the report where it does not."""
@@ -358,7 +321,7 @@ class MotionRun(WatchedRun):
             self._let_go()
         elif left < self._watch.period and self._fine is None:
             self._fine = self._node.create_timer(
-                left, self._on_fine, callback_group=self._node.together
+                left, self._on_fine, callback_group=self._node.together, clock=self._node.pace
             )
 
     def _on_fine(self) -> None:

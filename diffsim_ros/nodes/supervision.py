@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from time import monotonic
 from typing import Any, Protocol
 
-from rclpy.clock import JumpThreshold
+from rclpy.clock import Clock, JumpThreshold
 from rclpy.duration import Duration
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
@@ -109,7 +109,7 @@ class Supervision(BaseNode):
         controller = self._driver.resolve_topic_name(self["controller"])
         if self["output"] == "action":
             return ActionOutput(self, controller)
-        return TopicOutput(self, controller, arm.limits.acceleration)
+        return TopicOutput(self, controller, arm.limits)
 
     def _make_gripper(self) -> GripperOutput | None:
         kind = self["gripper"]
@@ -123,6 +123,17 @@ class Supervision(BaseNode):
     def now(self) -> int:
         """ROS time [ns]."""
         return self.get_clock().now().nanoseconds
+
+    @property
+    def simulated(self) -> bool:
+        """Whether ROS time is that of a simulation."""
+        return self.get_parameter("use_sim_time").value
+
+    @property
+    def pace(self) -> Clock:
+        """Of the timers that watch: a timer of real time that is set back rests until it is later
+        again."""
+        return self.get_clock() if self.simulated else STEADY
 
     # --- what is received -----------------------------------------------------------------------
 
@@ -154,17 +165,21 @@ class Supervision(BaseNode):
             raise InputError("robot", "speed scaling", self.scaling, rule)
 
     def check_sources(self) -> None:
-        """InputError where joint states come from a recording that is played."""
-        for info in self.get_publishers_info_by_topic(self._name(JOINT_STATES)):
-            if info.node_name in PLAYERS:
-                node = f"{info.node_namespace.rstrip('/')}/{info.node_name}"
-                rule = "a robot's driver"
-                raise InputError(PLACE, "publisher", node, rule, "it plays a recording: end it")
+        """InputError where what is measured comes from a recording that is played."""
+        for place, topic in self._measured():
+            for info in self.get_publishers_info_by_topic(self._name(topic)):
+                if info.node_name in PLAYERS:
+                    node = f"{info.node_namespace.rstrip('/')}/{info.node_name}"
+                    rule, remedy = "a robot's driver", "it plays a recording: end it"
+                    raise InputError(place, "publisher", node, rule, remedy)
+
+    def _measured(self) -> tuple[tuple[str, str], ...]:
+        """Words for and topics of what the robot measures."""
+        return ((PLACE, JOINT_STATES),)
 
     def time_is_gone(self) -> bool:
         """Whether time is simulated and nobody publishes it."""
-        simulated = self.get_parameter("use_sim_time").value
-        return simulated and not self.get_publishers_info_by_topic("/clock")
+        return self.simulated and not self.get_publishers_info_by_topic("/clock")
 
     # --- its thread -----------------------------------------------------------------------------
 
@@ -212,8 +227,8 @@ class Supervision(BaseNode):
         Clock and joint states that came meanwhile are then received one after the other, in
         agreement with each other: together they show a past state.
         """
-        now, simulated = monotonic(), self.get_parameter("use_sim_time").value
-        return simulated and (now - self._beaten > STOOD or now - self._stood < CAUGHT_UP)
+        now = monotonic()
+        return self.simulated and (now - self._beaten > STOOD or now - self._stood < CAUGHT_UP)
 
     def _guard(self) -> None:
         """The watchdog: a motion is stopped that nobody watches, or that nobody could cancel.

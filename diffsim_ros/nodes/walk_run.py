@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from time import monotonic
@@ -15,7 +16,7 @@ from diffsim_ros.nodes import convert_locomotion as legged
 from diffsim_ros.nodes.convert_motion import Report
 from diffsim_ros.nodes.motion_outputs import PointOutput, within
 from diffsim_ros.nodes.watched_run import WatchedRun
-from diffsim_ros.planning.locomotion.plan_check import WalkCourse
+from diffsim_ros.planning.locomotion.plan_check import WalkCourse, check_junction
 from diffsim_ros.robots.command import NANO
 from diffsim_ros.robots.joint_states import ReceivedState
 from diffsim_ros.robots.trajectory import JointTrajectory
@@ -31,6 +32,8 @@ FULL_SPEED = 0.99
 """Speed scaling below which a robot is slowed down."""
 SETTLED = 0.15
 """[rad or m] from the standing pose within which a robot that was stopped stands."""
+LEAP = 0.1
+"""[s] by which a clock of real time may be ahead of the time that has passed between two looks."""
 
 OnReport = Callable[[Report], None]
 
@@ -71,10 +74,12 @@ class WalkRun(WatchedRun):
     def __init__(
         self, node: LeggedSupervision, watch: WalkWatch, feedback: Callable[[Any], None]
     ) -> None:
-        super().__init__()
-        self._node, self._watch, self._feedback = node, watch, feedback
-        self._output = node.output
+        super().__init__(node)
+        self._node: LeggedSupervision = node
+        self._watch, self._feedback = watch, feedback
         self._canceled, self._under_way, self._fed_back = "", False, -math.inf
+        self._abandoned = ""
+        self._looked: tuple[int, float] | None = None  # latest ROS time [ns], and the wall's [s]
         self._course: WalkCourse | None = None
         self._begin, self._shift = 0, 0.0
         # Of plans before the last one: name, its time less the course's, the course's at its end.
@@ -97,10 +102,13 @@ class WalkRun(WatchedRun):
 
     def abandon(self, why: str) -> None:
         """Stop the controller without the supervision's thread, which does not answer."""
+        self._abandoned = why  # should the thread go on again
+        text = f"{why}; nothing was sent"
         if self._under_way:
-            self._output.stop_at_once(*self._rows())
             self._node.roll(0 * self._speeds)
-        self._report(Report("ABORTED", f"{why}: the controller is commanded to stop"))
+            self._output.stop_at_once(*self._rows())
+            text = f"{why}: the controller is commanded to stop; look at the robot"
+        self._report(Report("ABORTED", text))
 
     def on_joint_state(self, state: ReceivedState) -> None:
         """A new joint state: distance from the plan, speeds, efforts."""
@@ -201,17 +209,24 @@ class WalkRun(WatchedRun):
             name = self._output.name
             text = f"{name} was not found, or does not answer; nothing was sent"
             return Report("REFUSED", text)
+        stale = await self._stale()
+        if stale and not self._halted.done():
+            return Report("REFUSED", f"{stale}; nothing was sent")
         check()
-        if self._halted.done():
-            return Report("CANCELED", f"{self._halted.result()}; nothing was sent")
         self._course, self._own, self._shift = course, course.plain or course, course.lead
-        self._under_way, self._begin = True, self._node.now()
+        self._begin = self._node.now()
+        self._under_way = True  # no await from here to the sending: who gives up later finds a walk
+        given_up = self._canceled or self._abandoned
+        if given_up or self._halted.done():
+            self._under_way = False
+            return Report("CANCELED", f"{given_up or self._halted.result()}; nothing was sent")
         refused = await self._start(course)
         if refused is not None:
             return refused
         timer = self._node.create_timer(
-            self._watch.period, self._tick, callback_group=self._node.together
-        )
+            self._watch.period, self._tick, callback_group=self._node.together,
+            clock=self._node.pace,
+        )  # fmt: skip
         try:
             why = await self._halted
             return await self._stopped(why) if why else self._ended()
@@ -228,21 +243,31 @@ class WalkRun(WatchedRun):
         """Go over to a course that continues the one that runs; its report goes to `on_report`."""
         try:
             check(course)
+            time = self.time
+            shifted = replace(course, since=course.since + self._shift)
+            whole, shift = self._course.followed_by(shifted, time)
+            check_junction(whole, course.trajectory.times[0] + shift, self._node.robot)
         except Exception as error:
             on_report(Report("REFUSED", f"{error}; the walk before goes on"))
             return
-        time, own = self.time, course
-        shifted = replace(course, since=course.since + self._shift)
-        whole, shift = self._course.followed_by(shifted, time)
         before = [*self._before, (self._course.name, -self._shift, shifted.since)]
         self._before = [(name, more + time, end - time) for name, more, end in before if end > time]
-        self._course, self._own, self._shift = whole, own, shift
+        self._course, self._own, self._shift = whole, course, shift
         self._begin = self._node.now()
+        try:
+            await self._gone_over(course, on_report)
+        except Exception as error:  # what runs may be neither the walk before nor this one
+            traceback.print_exc()
+            self._halt(f"a defect of the driver: {type(error).__name__}: {error}")
+            on_report(Report("ABORTED", str(error)))
+
+    async def _gone_over(self, course: WalkCourse, on_report: OnReport) -> None:
+        """Send the course that was joined on."""
         before, self._report = self._report, on_report
-        before(Report("CANCELED", f"continued by {own.name}", tracking_error=self._figure))
-        refused = await self._start(whole)
+        before(Report("CANCELED", f"continued by {course.name}", tracking_error=self._figure))
+        refused = await self._start(self._course)
         if refused is not None:
-            self._halt(f"the controller did not take {own.name}: {refused.message}")
+            self._halt(f"the controller did not take {course.name}: {refused.message}")
 
     @property
     def _figure(self) -> float | None:
@@ -290,12 +315,14 @@ class WalkRun(WatchedRun):
         rows = np.stack([last.position, robot.stance])
         stand = JointTrajectory(robot.joint_names, times, rows, still)
         halted, begun, speeds = Future(), node.now(), self._speeds
+        if self._course is not None:  # where a stop is to begin
+            self._course, self._begin = replace(self._course, trajectory=stand), begun
         refused = await self._output.start(stand, lambda _: None, halted)
         if refused is not None:
             return f"{refused.message}; {await self._output.stop(self._current)}"
         end = monotonic() + (over + self._watch.settle) * 20.0  # simulated time may be slow
         while (past := (node.now() - begun) / NANO) < over + self._watch.settle:
-            node.roll(speeds * max(0.0, 1.0 - past / over))
+            node.roll(speeds * min(max(1.0 - past / over, 0.0), 1.0))
             self._send_point(stand, past)
             fault = self._fault()
             if fault or monotonic() > end:
@@ -306,22 +333,19 @@ class WalkRun(WatchedRun):
             await within(node, Future(), LOOK)
         return f"it was to stand, and is {self._from(robot.stance):.3g} rad from that"
 
-    async def _current(self) -> tuple:
-        return self._rows()
-
-    def _rows(self) -> tuple:
-        """For a stop by the controller's topic: names, position, velocity, measured, planned."""
-        states = self._node.states
-        if self._output.follows or states.last is None:
-            return ()
-        position, velocity = states.last.position, states.last.velocity
-        return states.names, position, velocity, self._node.tilt_age < math.inf, None
+    def _expected(self, now: int) -> tuple[np.ndarray, np.ndarray] | None:
+        if self._course is None:
+            return None
+        latest = now if self._looked is None else max(now, self._looked[0])
+        return self._course.trajectory.at((latest - self._begin) / NANO)[:2]
 
     # --- while it runs --------------------------------------------------------------------------
 
     def _fault(self) -> str:
         """What is wrong with the robot now, "" if nothing is."""
         node, watch = self._node, self._watch
+        if self._abandoned or (set_ := self._clock_set()):
+            return self._abandoned or set_
         age = node.states.age(node.now)
         if not age <= watch.state_age:
             got = "there are no joint states" if math.isnan(age) else f"{age:.2f} s old"
@@ -330,6 +354,18 @@ class WalkRun(WatchedRun):
             return f"the tilt is unknown for {node.tilt_age:.2f} s (at most {watch.tilt_age:g})"
         if node.tilt > watch.tilt:
             return f"the robot falls: its tilt is {node.tilt:.3g} rad (at most {watch.tilt:g})"
+        return ""
+
+    def _clock_set(self) -> str:
+        """How the clock was set since the last look, "" if it was not: the plan's time is by it."""
+        now, wall = self._node.now(), monotonic()
+        latest, before = self._looked or (now, wall)
+        if now < latest:
+            return f"the clock was set back by {(latest - now) / NANO:.3g} s"
+        self._looked = now, wall
+        ahead = (now - latest) / NANO - (wall - before)
+        if ahead > LEAP and not self._node.simulated:
+            return f"the clock was set ahead by {ahead:.3g} s"
         return ""
 
     def _look(self) -> None:

@@ -199,6 +199,7 @@ class Supervisor:
         self._stopped: int | None = None
         self._late = self._silent = False
         self._behind = np.zeros(2)
+        self._back = 0.0  # [s] by which the clock was set back
         self._off, self._off_states, self._off_commands = "", 0, 0
 
     @property
@@ -238,6 +239,8 @@ class Supervisor:
             self.notes.append(
                 f"joint states again after {(received - self._received) / NANO:.3g} s"
             )
+        # a state that comes before the next check would hide it
+        self._back = max(self._back, (self._received - received) / NANO)
         self._received, self._late, self._silent = received, False, False
         velocity = np.zeros_like(position) if velocity is None else velocity
         self._state = stamp, position, velocity
@@ -259,8 +262,9 @@ class Supervisor:
             return f"{joint} is {by} off its path (at most {watch.path:g})"
         rate = self.trajectory.at(nearest)[1]
         beyond = velocity - np.clip(velocity, np.minimum(rate, 0.0), np.maximum(rate, 0.0))
-        if np.abs(beyond).max() > watch.velocity:
-            k = int(np.argmax(np.abs(beyond)))
+        excess = np.nan_to_num(np.abs(beyond))  # one joint's that is not known hides no other's
+        if excess.max() > watch.velocity:
+            k = int(np.argmax(excess))
             text = f"{self.trajectory.names[k]} moves at {velocity[k]:.3g} where {rate[k]:.3g}"
             return f"{text} is planned (at most {watch.velocity:g} beyond)"
         return ""
@@ -305,7 +309,8 @@ class Supervisor:
             return False
         stamp, _, velocity = self._state
         early = self.clock.at(stamp) < self.trajectory.duration + SENT
-        return not early and not np.abs(velocity).max() > RESTS  # what is not known is no motion
+        moves = np.any(np.abs(velocity) > RESTS)  # what is not known is no motion
+        return not early and not moves
 
     def away_from_goal(self) -> str:
         """Which joint the last state has away from the plan's end, "" if none."""
@@ -345,6 +350,8 @@ class Supervisor:
         if self._state is None or (now - self._state[0]) / NANO > watch.release_lateness:
             return None
         stamp, position, velocity = self._state
+        if not np.isfinite(velocity).all():
+            return None  # it compares with nothing; the next state's may be known
         q, qd, _ = self.trajectory.at(self.clock.at(stamp) - watch.lag)
         for what, away, most in (
             ("off its place", position - q, watch.release_path),
@@ -382,8 +389,9 @@ class Supervisor:
 
     def look(self, now: int) -> str:
         """`trouble`'s answer; notes how late this check comes after the last one."""
+        self._back = max(self._back, (self._looked - now) / NANO)
         self.lateness = max((now - self._looked) / NANO - self.watch.period, 0.0)
-        self.latest, self._looked = max(self.latest, self.lateness), now
+        self.latest, self._looked = max(self.latest, self.lateness), max(self._looked, now)
         return self.trouble(now)
 
     def trouble(self, now: int) -> str:
@@ -393,8 +401,9 @@ class Supervisor:
         before what the robot has sent meanwhile is received. So does a state off the plan: one
         alone may be a measurement's fault.
         """
-        if now < self._received:
-            return f"the clock was set back by {(self._received - now) / NANO:.3g} s"
+        back = max(self._back, (self._received - now) / NANO)
+        if back > 0.0:
+            return f"the clock was set back by {back:.3g} s"
         silent = (now - self._received) / NANO
         before, self._silent = self._silent, silent > self.watch.state_age
         if before and self._silent:

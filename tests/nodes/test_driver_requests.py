@@ -9,6 +9,7 @@ rclpy = pytest.importorskip("rclpy")
 
 from action_msgs.srv import CancelGoal  # noqa: E402
 from diffsim_interfaces.action import Execute  # noqa: E402
+from rclpy.parameter import Parameter  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory as TrajectoryMessage  # noqa: E402
 
 from diffsim_ros.nodes import convert_motion  # noqa: E402
@@ -112,3 +113,37 @@ def test_what_is_too_large_is_refused_unparsed(bench, monkeypatch):
     wanted.publish(huge(1000).trajectory)
     wait_moves(bench)
     assert bench.driver._last == ""
+
+
+def test_a_goal_that_is_cancelled_before_it_begins_is_not_sent(bench, monkeypatch):
+    """It has been accepted, and the driver's thread has not come to it yet."""
+    bench.drive().known()
+    server, held = bench.driver._action, []
+    notify = server.notify_execute
+    monkeypatch.setattr(server, "notify_execute", lambda *given: held.append(given))
+    bench.send()
+    answer = bench.ros.asked(bench.handle.cancel_goal_async)
+    bench.ros.until(answer.done, "the cancellation")
+    assert answer.result().goals_canceling
+    bench.driver.from_thread(notify, *held[0])
+    report = bench.report()
+    assert report.code == "CANCELED" and report.message == "on request; nothing was sent"
+    wait_moves(bench)
+    assert bench.lab.events == []
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_what_is_a_dry_run_when_it_comes_or_when_it_is_sent_is_one(bench, monkeypatch, first):
+    bench.drive(dry_run=first).known()
+    prepared = bench.driver._prepared
+
+    def checked(*given):
+        found = prepared(*given)
+        bench.driver.set_parameters([Parameter("dry_run", value=not first)])
+        return found
+
+    monkeypatch.setattr(bench.driver, "_prepared", checked)
+    report = bench.send().report()
+    assert report.code == "SUCCESS" and report.dry_run
+    wait_moves(bench)
+    assert bench.lab.events == []

@@ -113,6 +113,9 @@ WHEEL_CASES = {
     "NaN speed of a wheel": (lambda p: p.wheel_speeds.__setitem__(40, np.nan), "speed"),
     "a wheel that turns at the end": (
         lambda p: p.wheel_speeds.__setitem__(-1, 1.0), "exactly 0 rad/s"),
+    "a wheel that begins at speed": (
+        lambda p: [p.wheel_speeds.__setitem__(4 * k, 5.0 - 2 * k) for k in (0, 1)],
+        "at 0 s: change of speed"),
     "a wheel that jerks": (lambda p: p.wheel_speeds.__setitem__(24, -7.0), "change of speed"),
     "a wheel missing": (
         lambda p: (p.wheels.pop(), setattr(p, "wheel_speeds", [0.0] * (3 * len(p.phase)))),

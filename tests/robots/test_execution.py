@@ -296,3 +296,30 @@ def test_a_robot_that_does_not_arrive_is_trouble():
     watch.on_joint_state(at(1.5), ARM.home, compare=True)
     assert watch.phase(at(1.5)) == "settling" and watch.trouble(at(1.5)) == ""
     assert "0.5 off" in watch.trouble(at(2.1)) and watch.worst == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("first", ["state", "look"])
+def test_a_clock_that_is_set_back_is_trouble_also_where_a_state_comes_before_the_check(first):
+    found = watched(0.5)
+    assert found.look(at(0.505)) == ""
+    if first == "state":  # the robot's computer has the same clock
+        found.on_joint_state(at(-2.995), *swing().at(0.505)[:2])
+    assert "the clock was set back by" in found.look(at(-2.99))
+    assert found.reached(at(-2.98)) == pytest.approx(0.505)  # where a stop has to begin
+
+
+def test_no_release_at_a_velocity_that_is_not_known():
+    """As of a robot without velocities after a gap: nothing says how fast the arm is."""
+    found, unknown = watched(0.59), np.array([np.nan] + 5 * [0.0])
+    q, qd, _ = swing().at(0.596)
+    found.on_joint_state(at(0.596), q, qd + unknown)
+    assert found.release_fault(at(0.6)) is None
+    found.on_joint_state(at(0.604), *swing().at(0.604)[:2])
+    assert found.release_fault(at(0.605)) == ""
+
+
+def test_a_velocity_that_is_not_known_hides_no_other():
+    beside = np.array([np.nan, 0.0, 0.0, 0.0, 0.0, 2.5])
+    assert "is planned (at most 1 beyond)" in watched(0.5, rate=beside).trouble(at(0.5))
+    found = watched(1.2, rate=np.array([np.nan, 0.0, 0.0, 0.0, 0.0, 0.3]))
+    assert found.phase(at(1.2)) == "settling" and not found.has_arrived(at(1.2))

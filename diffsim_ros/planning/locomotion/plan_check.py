@@ -17,12 +17,16 @@ from diffsim_ros.errors import InputError, nearest
 from diffsim_ros.robots.arm import Arm
 from diffsim_ros.robots.command import JointCommand
 from diffsim_ros.robots.trajectory import JointTrajectory
-from diffsim_ros.robots.trajectory_check import Rules, check_motion
+from diffsim_ros.robots.trajectory_check import Rules, check_motion, refuse
+from diffsim_ros.robots.trajectory_limits import beyond_limits
 
 from .legged_robot import LeggedRobot
 from .walk import limits_of
 
 PLACE = "plan"
+NEAR = 1e-3
+"""[s] from a plan's beginning within which no point of the plan before it is kept: what they differ
+by would be moved in that time."""
 UNIT = 1e-3
 """By which the length of a quaternion may differ from 1."""
 
@@ -101,7 +105,7 @@ class WalkCourse:
         much later than this one's its times are [s].  Times of the result count from `begun`."""
         own, new = self.trajectory, other.trajectory
         q, v, _ = own.at(begun)
-        kept = (own.times > begun + 1e-6) & (own.times < other.since - 1e-6)
+        kept = (own.times > begun + NEAR) & (own.times < other.since - NEAR)
         shift = other.since - begun
         times = np.concatenate([[0.0], own.times[kept] - begun, new.times + shift])
         rows = [
@@ -221,10 +225,11 @@ def _wheels(
         if column[-1] != 0.0:
             key = f"wheel {name} at {times[-1]:.6g} s (end): speed"
             raise InputError(PLACE, key, float(column[-1]), "exactly 0 rad/s")
-        change = np.abs(np.diff(column))
+        first = column[:1] if plan.continues else np.zeros(1)  # there the plan before counts
+        change = np.abs(np.diff(column, prepend=first))
         k = int(np.argmax(change))
         if change[k] > rules.wheel_change:
-            key = f"wheel {name} at {times[k + 1]:.6g} s: change of speed"
+            key = f"wheel {name} at {times[k]:.6g} s: change of speed"
             rule = f"at most {rules.wheel_change:g} rad/s between two points"
             raise InputError(PLACE, key, float(change[k]), rule)
     return speeds
@@ -276,6 +281,18 @@ def _base(base: np.ndarray, times: np.ndarray, rules: PlanRules) -> np.ndarray:
     return base
 
 
+def check_junction(whole: WalkCourse, time: float, robot: LeggedRobot) -> None:
+    """The joints keep their limits on the piece before the plan that `followed_by` joined on at a
+    time [s]: neither of the two had that piece.  Raises InputError.
+    """
+    own = whole.trajectory
+    k = max(int(np.searchsorted(own.times, time - 1e-9)), 1)
+    piece = slice(k - 1, k + 1)
+    rows = own.positions[piece], rates_of(own)[piece]
+    joined = JointTrajectory(own.names, own.times[piece], *rows)
+    refuse(beyond_limits(joined, limits_of(robot), jerk=False))
+
+
 def check_continuation(
     course: WalkCourse, running: WalkCourse | None, time: float, lead: float, rules: PlanRules
 ) -> None:
@@ -305,3 +322,9 @@ def check_continuation(
             key = f"joint {course.trajectory.names[k]} at its beginning: {what}"
             rule = f"within {most:g} of {running.name}'s {last[k]:.6g}"
             raise InputError(PLACE, key, float(first[k]), rule)
+    before, after = running.wheels_at(since), course.wheels[0]
+    away = np.abs(after - before)
+    if away.max(initial=0.0) > rules.wheel_change:
+        k = int(np.argmax(away))
+        rule = f"within {rules.wheel_change:g} rad/s of {running.name}'s {before[k]:.6g}"
+        raise InputError(PLACE, f"wheel {k} at its beginning: speed", float(after[k]), rule)

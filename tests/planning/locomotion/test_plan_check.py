@@ -1,6 +1,7 @@
 """Plans that continue the one that runs: refused where joints would jump, or too late."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from diffsim_ros.planning.locomotion.plan_check import (
     PlanRules,
     WalkCourse,
     check_continuation,
+    check_junction,
 )
 from diffsim_ros.robots.trajectory import JointTrajectory
 from diffsim_ros.robots.trajectory_check import Rules
@@ -56,3 +58,32 @@ def test_a_plan_that_does_not_is_refused(change, named):
 def test_nothing_is_continued_where_nothing_runs():
     with pytest.raises(InputError, match="no plan runs"):
         check_continuation(course("b", 0.5, continues="a"), None, 0.0, LEAD, RULES)
+
+
+@pytest.mark.parametrize(
+    ("since", "limit", "kept"), [(0.5, 0.6, 1), (0.5, 1.3, 0), (0.5004, 0.6, 1)]
+)
+def test_the_piece_that_joins_two_plans_keeps_the_limits(since, limit, kept):
+    """A jump that is allowed is moved within the pause between two points, or less."""
+    ends = np.full(2, 10.0)
+    robot = SimpleNamespace(joint_names=("hip", "knee"), lower=-ends, upper=ends,
+                            speed=np.full(2, limit))  # fmt: skip
+    smooth, shift = course().followed_by(course("b", since, shift=0.5 * since), 0.3)
+    check_junction(smooth, shift, robot)
+    assert np.diff(smooth.trajectory.times).min() > 0.09
+    jump, shift = course().followed_by(course("b", since, shift=0.5 * since + RULES.jump), 0.3)
+    if kept:
+        with pytest.raises(InputError, match=r"joint hip at .* s: velocity"):
+            check_junction(jump, shift, robot)
+    else:
+        check_junction(jump, shift, robot)
+
+
+def test_wheels_do_not_jump_where_a_plan_goes_on():
+    def rolling(made, speed):
+        return replace(made, wheels=np.full((11, 1), speed))
+
+    on = course("b", 0.5, shift=0.25, continues="a")
+    check_continuation(rolling(on, 5.0), rolling(course(), 2.0), 0.3, LEAD, RULES)
+    with pytest.raises(InputError, match="wheel 0 at its beginning: speed"):
+        check_continuation(rolling(on, -5.0), rolling(course(), 5.0), 0.3, LEAD, RULES)
