@@ -93,7 +93,19 @@ def read_table(path: Path) -> list[Observation]:
         at = header.index(STAMP)
         ns = np.array([_nanoseconds(path, k, row[at]) for k, row in enumerate(rows, start=2)])
         t, epoch = (ns - ns[0]) / NANO, int(ns[0])
+        _check_stamps(path, t, column["t"], trial)
     return [_poses(path, "table of poses", ("body",), t, value, numbers=trial, epoch=epoch)]
+
+
+def _check_stamps(path: Path, t: np.ndarray, own: np.ndarray, trial: np.ndarray | None) -> None:
+    """Refuse stamps [s] that do not advance as the column t does within a toss."""
+    inside = np.diff(trial) == 0 if trial is not None else np.ones(max(len(t) - 1, 0), bool)
+    bad = np.flatnonzero(inside & (np.abs(np.diff(t) - np.diff(own)) > 1e-6))
+    if len(bad):
+        k = int(bad[0])
+        got = f"{t[k + 1] - t[k]:.9g} s later, t {own[k + 1] - own[k]:.9g} s"
+        rule = "the source's stamps in seconds, which advance as t does"
+        raise InputError(path, f"line {k + 3}, {STAMP}", got, rule, "give the column another name")
 
 
 def _nanoseconds(path: Path, line: int, cell: str) -> int:

@@ -220,6 +220,9 @@ def test_a_saved_table_keeps_the_stamps_of_the_source(tmp_path):
     table.write_text(text.replace("1700000007.000000000", "soon"))
     with pytest.raises(InputError, match=r"line 42, stamp: got 'soon'"):
         read(table)
+    table.write_text(text.replace("1700000007.000000000", "1700000006.000000000"))
+    with pytest.raises(InputError, match=r"line 43, stamp: got '1.0067\d* s later, t 0.0067"):
+        read(table)
 
 
 def test_markers_are_saved_beside_the_poses_as_the_estimator_reads_them(tmp_path):

@@ -151,7 +151,7 @@ def _noise(cloud: Cloud, points: np.ndarray, floor: Plane, distances: np.ndarray
     near = np.abs(height) < CELL
     if np.count_nonzero(near & (low < r) & (r < high)) >= ENOUGH**2:
         near &= (low < r) & (r < high)
-    near &= np.abs(height) < TAILS * float(np.median(np.abs(height[near])))
+    near &= np.abs(height) <= TAILS * float(np.median(np.abs(height[near])))
     cosine = (_directions(away[near]) @ floor.normal) ** 2
     across = (lateral * r[near]) ** 2 * (1.0 - cosine)
     left = float(np.mean(height[near] ** 2 - across)) / max(float(cosine.mean()), 1e-3)
