@@ -70,7 +70,8 @@ def _write(folder: OutputFolder, examined: Sequence[Any], unreadable: Sequence[I
         "streams": [one.document() for one in examined],
         "unreadable": [str(error) for error in unreadable],
     }
-    metrics = {"usable": int(usable), "streams": {_name(one): one.figures() for one in examined}}
+    named = zip(_names(examined), examined, strict=True)
+    metrics = {"usable": int(usable), "streams": {name: one.figures() for name, one in named}}
     with folder.staging() as stage:
         write_yaml(stage / "result.yaml", document)
         write_json(stage / "metrics.json", metrics)
@@ -86,7 +87,14 @@ def _write(folder: OutputFolder, examined: Sequence[Any], unreadable: Sequence[I
     return metrics
 
 
-def _name(one: Any) -> str:
-    """File name and topic, as a key."""
-    name = one.stream.path.name
-    return f"{name} {one.stream.sensor}" if one.stream.sensor else name
+def _names(examined: Sequence[Any]) -> list[str]:
+    """File names and topics, as keys; with the folder where two files have one name."""
+    paths = {one.stream.path.name: set[Any]() for one in examined}
+    for one in examined:
+        paths[one.stream.path.name].add(one.stream.path)
+    found = []
+    for one in examined:
+        path, sensor = one.stream.path, one.stream.sensor
+        name = path.name if len(paths[path.name]) == 1 else str(path)
+        found.append(f"{name} {sensor}" if sensor else name)
+    return found

@@ -26,6 +26,8 @@ ROUNDS = 100
 """In which the noise's factor and what priors leave to the residuals agree; a few are enough."""
 LEAST = 1e-24
 """Of that factor: residuals that vanish are a model's own data."""
+STILL = 1e-12
+"""Relative spread of samples that is round-off."""
 
 
 @dataclass(frozen=True)
@@ -317,8 +319,20 @@ def bootstrap(
     if len(drawn) < 2:
         raise InputError("bootstrap", "samples", len(drawn), "at least 2 that could be estimated")
     found_z = np.array(drawn)
-    covariance = np.atleast_2d(np.cov(found_z.T))
+    covariance = spread_of(found_z)
     return _read(problem, solution, "bootstrap", covariance, expansion, samples=found_z)
+
+
+def spread_of(samples: np.ndarray) -> np.ndarray:
+    """Covariance (nz, nz) of samples (B, nz); NaN of parameters that are the same in all.
+
+    Held at a bound, or without any data: that they do not move says nothing of their uncertainty.
+    """
+    covariance = np.atleast_2d(np.cov(samples.T))
+    size = np.maximum(np.abs(samples).max(axis=0), 1.0)
+    still = np.sqrt(np.diagonal(covariance)) <= STILL * size
+    covariance[still], covariance[:, still] = np.nan, np.nan
+    return covariance
 
 
 def _resampled_step(

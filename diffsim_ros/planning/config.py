@@ -145,6 +145,7 @@ class PlanConfig:
     guides     names of goals that guide the search and need not be reached
     task       the arm's task, None: no arm
     robust     samples over which the plan is robust
+    notes      sentences for whoever reads its results
     """
 
     place: str
@@ -160,6 +161,7 @@ class PlanConfig:
     # `Any` where None is meant that who asks for it never meets
     task: Task | Any = None
     robust: Robust | Any = None
+    notes: tuple[str, ...] = ()
 
     def __getstate__(self) -> dict[str, Any]:
         """The map without the engine's scene, which `scene` builds again."""

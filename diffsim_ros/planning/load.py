@@ -62,7 +62,7 @@ def load_plan(
         raise reader.error(at, "nothing that the plan may choose", "at least one control", remedy)
     if not top["goals"]:
         raise reader.error("goals", [], "at least one goal")
-    goals, guides = read_goals(reader, top["goals"], scene)
+    goals, guides, notes = read_goals(reader, top["goals"], scene)
     known = {info.name for info in scene.engine.parameters}
     for i, name in enumerate(search["continuation"]):
         if name not in known:
@@ -74,7 +74,7 @@ def load_plan(
     robust = read_robust(reader, search["robust"], scene, controls, task, estimated)
     return PlanConfig(
         place, top["name"], scene, controls, tuple(goals), search, raw, tuple(together),
-        tuple(limits), frozenset(guides), task, robust,
+        tuple(limits), frozenset(guides), task, robust, tuple(notes),
     )  # fmt: skip
 
 

@@ -105,7 +105,7 @@ def figures(result: PlanResult) -> dict:
 
 def notes(result: PlanResult) -> list[str]:
     """Sentences for the reader."""
-    found, best = [], result.best
+    found, best = list(result.config.notes), result.best
     if best.shortest_touch is not None and best.shortest_touch < FINE_TOUCH:
         found.append(
             f"the shortest touch lasts {best.shortest_touch} steps, less than {FINE_TOUCH}: the "

@@ -140,6 +140,9 @@ def read_robust(
         number = isinstance(share, (int, float)) and not isinstance(share, bool)
         if not number or not 0 < share < 1:
             raise reader.error(f"{key}.spread.{name}", share, "a share between 0 and 1")
+        if not scene.engine.values[scene.engine.index(name)]:
+            rule = "a parameter of another value than 0, of which it is a share"
+            raise reader.error(f"{key}.spread.{name}", share, rule)
     if given["placement"] and (task is None or not task.holds):
         raise reader.error(f"{key}.placement", given["placement"], "0 where no arm throws")
     distribution = (

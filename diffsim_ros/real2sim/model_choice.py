@@ -9,7 +9,6 @@ recorded (experiment.py).
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,7 +28,7 @@ from .experiment import experiment_of
 from .fit import Fit, descend, fit_trials, has_parts
 from .held_out import Fitted, Task, held_out, tasks_of
 from .model import Model, on_one_thread
-from .model_verdict import HeldOut, ModelComparison, ModelFit, Unfinished
+from .model_verdict import HeldOut, ModelComparison, ModelFit, Unfinished, held_out_squares
 from .options import EstimationConfig
 from .progress import Progress, ProgressCallback, Reporter
 from .sensors.statics.loads import Load
@@ -78,8 +77,8 @@ def compare_models(
         return Unfinished(fits, tuple(found), len(models))
     sets = models[0].sets
     criteria, effective = information_criteria({m.name: m.figures for m in found})
-    names = [h.name for h in found[0].held]
-    scores = {m.name: _row(m.held, names) for m in found}
+    _, squares = held_out_squares(found)
+    scores = {m.name: row for m, row in zip(found, squares, strict=True)}
     overlap = float(np.mean([1.0 / (sets.train - len(s)) for s in sets.folds] or [0.0]))
     best, pairs, sentences = verdict(scores, overlap, criteria)
     good = all(m.fit.status == "converged" for m in found)
@@ -88,11 +87,6 @@ def compare_models(
         tuple(_notes(found, sets, effective)), len(sets.folds),
         "converged" if good else "not_converged",
     )  # fmt: skip
-
-
-def _row(held: Sequence[HeldOut], names: Sequence[str]) -> list[float]:
-    by_name = {h.name: h.square for h in held}
-    return [by_name.get(name, math.nan) for name in names]
 
 
 def check_alike(configs: Mapping[str, EstimationConfig]) -> None:
@@ -110,12 +104,19 @@ def check_alike(configs: Mapping[str, EstimationConfig]) -> None:
             rule = f"the same loads and measurements as in {first.place}"
             loads = config.statics and [one.name for one in config.statics.train]
             raise config.error("statics.loads", loads, rule, "what is measured is not the model's")
-        own = getattr(config.fit, "__dict__", {})
-        for key, value in getattr(first.fit, "__dict__", {}).items():
-            if key in ("loss", "loss_scale", "initial_state", "position_weight"):
-                if own.get(key) != value:
-                    rule = f"{value}, as in {first.place}: errors count equally in all models"
-                    raise config.error(f"fit.{key}", own.get(key), rule)
+        for key, value in _measure(first).items():
+            own = _measure(config).get(key)
+            if own != value:
+                rule = f"{value}, as in {first.place}: errors count equally in all models"
+                raise config.error(f"fit.{key}", own, rule)
+
+
+def _measure(config: EstimationConfig) -> dict[str, Any]:
+    """What of the fit decides how errors count, and over how long."""
+    given = getattr(config.fit, "__dict__", {})
+    words = ("loss", "loss_scale", "initial_state", "length", "position_weight")
+    found = {key: given[key] for key in words if key in given}
+    return found | ({"horizons[-1]": int(given["horizons"][-1])} if "horizons" in given else {})
 
 
 def _plain(value: Any) -> Any:
@@ -262,12 +263,21 @@ class _Model:
         square = 2.0 * float(fit.problem.evaluate(fit.z, fit.y).trial_costs.sum())
         by_trial: dict[int, HeldOut] = {}
         for fold, rows in zip(self.sets.folds, held, strict=False):
-            by_trial |= {i: HeldOut(*row) for i, row in zip(fold, rows, strict=True)}
+            for i, row in zip(fold, rows, strict=True):
+                by_trial[i] = replace(HeldOut(*row), source=_source(fit.kept[i]))
         evaluated = [by_trial[i] for i in sorted(by_trial)]
-        evaluated += [HeldOut(*row) for (row,) in held[len(self.sets.folds) :]]
+        new = zip(self.data.validate, held[len(self.sets.folds) :], strict=True)
+        evaluated += [
+            replace(HeldOut(*row), source=_source(one), validated=True) for one, (row,) in new
+        ]
         notes = (*self.notes, f"std_dev: {sentence}")
         values = fit, square, sigmas, noise, tuple(evaluated), notes
         return ModelFit(self.name, self.config, *values)
+
+
+def _source(trial: Any) -> str:
+    """File of a trial, "" of loads."""
+    return str(getattr(trial, "source", ""))
 
 
 def _fit_all(models: Sequence[_Model], side: SideBySide, cancel: Any) -> None:
@@ -371,7 +381,8 @@ def _notes(found: Sequence[ModelFit], sets: _Sets, effective: float) -> list[str
         )
     if found[0].fit.problem.nuisance_shape[1]:
         notes.append("the start of a held-out trial is fitted to that trial, in every model")
-    lost = sorted({h.name for m in found for h in m.held if not math.isfinite(h.square)})
+    labels, squares = held_out_squares(found)
+    lost = [x for x, row in zip(labels, squares.T, strict=True) if not np.isfinite(row).all()]
     if lost:
         notes.append(f"not predicted by every model and left out: {', '.join(lost)}")
     for m in found:

@@ -13,16 +13,27 @@ from ..inverse.time_correlation import TimeNoise
 from ..inverse.uncertainty import Uncertainty
 from .fit import Fit
 from .options import EstimationConfig
-from .results import finite, provenance
+from .results import finite, labels_of, provenance
 
 
 @dataclass(frozen=True)
 class HeldOut:
-    """One held-out trial: mean square of its residuals, the kind's own figures."""
+    """One held-out trial: mean square of its residuals, the kind's own figures.
+
+    source     its file: trials of two files may have one name
+    validated  it is one of those to validate on
+    """
 
     name: str
     square: float
     errors: Mapping[str, float]
+    source: str = ""
+    validated: bool = False
+
+    @property
+    def key(self) -> tuple[str, str, bool]:
+        """The same of no other trial."""
+        return self.source, self.name, self.validated
 
 
 @dataclass(frozen=True)
@@ -65,7 +76,11 @@ class ModelFit:
         """Its part of result.yaml."""
         return {
             "status": self.fit.status, "message": self.fit.message, "parameters": self.parameters(),
-            "held_out": {h.name: finite(h.square) for h in self.held}, "notes": list(self.notes),
+            "held_out": {
+                label: finite(h.square)
+                for label, h in zip(labels_of([h.key for h in self.held]), self.held, strict=True)
+            },
+            "notes": list(self.notes),
             "provenance": provenance(self.config.place, [t.source for t in self.fit.kept]),
             "config": dict(self.config.source),
         }  # fmt: skip
@@ -79,7 +94,7 @@ class ModelComparison:
     pairs       every other model's held-out error over the best's
     criteria    AIC, BIC by model;  effective: residuals that they count
     sentences   the verdict in words, the first sums it up
-    folds       of the cross-validation, 0: none;  trials: names of those held out
+    folds       of the cross-validation, 0: none
     """
 
     models: tuple[ModelFit, ...]
@@ -96,6 +111,11 @@ class ModelComparison:
     def distinguished(self) -> bool:
         """True when the data distinguish one model from all others."""
         return self.sentences[0].startswith("the data support")
+
+    @property
+    def held_out(self) -> tuple[list[str], np.ndarray]:
+        """See `held_out_squares`."""
+        return held_out_squares(self.models)
 
     def metrics(self) -> dict:
         """Content of metrics.json."""
@@ -175,6 +195,17 @@ class Unfinished:
         models |= {m.name: m.document() for m in self.assessed}
         verdict = list(self.sentences)
         return {"verdict": verdict, "best": None, "status": self.status, "models": models}
+
+
+def held_out_squares(models: Sequence[ModelFit]) -> tuple[list[str], np.ndarray]:
+    """Labels of all held-out trials, and their mean squares (models, trials), NaN: not predicted.
+
+    A trial that one model cannot simulate others may have.
+    """
+    keys = list(dict.fromkeys(h.key for model in models for h in model.held))
+    found = [{h.key: h.square for h in model.held} for model in models]
+    rows = [[one.get(key, math.nan) for key in keys] for one in found]
+    return labels_of(keys), np.array(rows, float).reshape(len(models), len(keys))
 
 
 def held_figures(held: Sequence[HeldOut]) -> dict:

@@ -252,6 +252,18 @@ def count_by(values: Iterable[str]) -> dict[str, int]:
     return counts
 
 
+def labels_of(keys: Sequence[tuple[str, str, bool]]) -> list[str]:
+    """What figures call trials (source, name, whether it is validated): no more of these than
+    tells them apart."""
+    forms = (
+        [name for _, name, _ in keys],
+        [f"{Path(source).name}: {name}" for source, name, _ in keys],
+        [f"{source}: {name}" for source, name, _ in keys],
+    )
+    whole = [f"{source}: {name}{' (validated)' * new}" for source, name, new in keys]
+    return next((form for form in forms if len(set(form)) == len(form)), whole)
+
+
 def file_hash(path: str | Path) -> str:
     """SHA-256 of a file, "" if it cannot be read (a topic, say)."""
     try:

@@ -28,11 +28,13 @@ from ..inverse.uncertainty import (
     correlated_covariance,
     gauss_newton_covariance,
     sandwich_covariance,
+    spread_of,
 )
 from .fit import Fit
 from .model import Model, on_one_thread
 from .options import UncertaintyOptions
 from .progress import Reporter
+from .results import labels_of
 from .surface import Surface
 
 STATES = ("position", "orientation", "velocity", "angular_velocity")
@@ -185,7 +187,8 @@ def bands_of(
     model: Model, trials: Sequence, fit: Fit, found: Uncertainty | None, count: int, cancel: Any
 ) -> tuple[TrialBand, ...]:
     """Bands of the first `count` trials that were not fitted; those that fail are left out."""
-    done: list[TrialBand] = []
+    done: list[list[TrialBand]] = []
+    keys: list[tuple[str, str, bool]] = []
     if found is None:
         return ()
     for trial in trials[:count]:
@@ -200,11 +203,14 @@ def bands_of(
             bands = prediction_bands(problem, fit.z, found.covariance_z, y)
         except InputError:
             continue
-        one = problem.trials[0]
+        one, own = problem.trials[0], []
         for band in bands:
             objective = next(o for o in one.objectives if o.name == band.name)
-            done.append(TrialBand(one.name, _times(problem, objective, band), band))
-    return tuple(done)
+            own.append(TrialBand(one.name, _times(problem, objective, band), band))
+        done.append(own)
+        keys.append((str(getattr(trial, "source", "")), one.name, True))
+    named = zip(labels_of(keys), done, strict=True)  # trials of two files may have one name
+    return tuple(replace(band, trial=label) for label, own in named for band in own)
 
 
 def _times(problem: SimulationProblem, objective: Objective, band: Band) -> np.ndarray:
@@ -240,10 +246,10 @@ def _over_surface(fit: Fit, surface: Surface, options: UncertaintyOptions) -> Un
     problem, names = fit.problem, fit.problem.names
     samples = surface.bootstrap(options.samples, options.seed)
     samples = np.clip(samples, problem.lower, problem.upper)
-    covariance = np.atleast_2d(np.cov(samples.T))
+    covariance = spread_of(samples)
     sigma = np.sqrt(np.diagonal(covariance))
     at_bound = bounds_reached(problem, fit.z)
-    moved = sigma > 0.0
+    moved = np.isfinite(sigma)
     scale = np.where(moved, sigma, 1.0)
     correlation = covariance / np.outer(scale, scale)
     np.fill_diagonal(correlation, 1.0)

@@ -120,12 +120,15 @@ class _Evidence:
             )
             self._name_the_worst(found.trials)
         sensor = self.uncertainty is not None and self.uncertainty.kind == "gauss_newton"
-        if sensor and found.level > LEVEL:
-            self.doubts.append(
-                f"residuals are {found.level:.2g} times the stated sigma, and std_dev counts that "
-                "alone"
-            )
+        if found.level <= LEVEL:
+            return
+        larger = f"residuals are {found.level:.2g} times the stated sigma"
+        if sensor:
+            self.doubts.append(f"{larger}, and std_dev counts that alone")
             self.advice.append("set measurement's sigma, or uncertainty.method: correlated")
+        elif np.isnan(found.probability):
+            self.doubts.append(f"{larger}, and too few instants tell whether they are noise")
+            self.advice.append("set measurement's sigma (of clouds: noise), or record more")
 
     def _name_the_worst(self, trials: np.ndarray) -> None:
         """Advice on a trial that stands out."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,8 @@ from .toss_file import REQUIRED, toss_arrays
 WORLD = "world"
 """Frame of the scene, where a bag does not name one."""
 COLUMNS = ("px", "py", "pz", "qx", "qy", "qz", "qw")
+STAMP = "stamp"
+"""Column of a table: the source's stamps, in seconds since 1970 with all their digits."""
 TOSSES = "npz of tosses"
 TRANSFORMS = TF.split("/")[-1]
 """Format of an observation that is a frame of /tf: one of many, most of which no tracker sent."""
@@ -66,7 +69,10 @@ def read_arrays(path: Path) -> list[Observation]:
 
 
 def read_table(path: Path) -> list[Observation]:
-    """Columns t, px .. pz, qx .. qw and, optionally, toss_id (what the observer saves)."""
+    """Columns t, px .. pz, qx .. qw and, optionally, toss_id and stamp (what the observer saves).
+
+    With stamps t is the time since the first of them, in all tosses.
+    """
     header, rows = read_rows(path, "a readable table")
     if not holds_poses(header):
         raise InputError(path, "", "no table of poses", TABLE)
@@ -82,7 +88,35 @@ def read_table(path: Path) -> list[Observation]:
     if "toss_id" in column:
         trial = whole_numbers(path, column, "toss_id", (None,))
     value = np.stack([column[c] for c in COLUMNS], axis=1)
-    return [_poses(path, "table of poses", ("body",), column["t"], value, numbers=trial)]
+    t, epoch = column["t"], 0
+    if STAMP in column:
+        at = header.index(STAMP)
+        ns = np.array([_nanoseconds(path, k, row[at]) for k, row in enumerate(rows, start=2)])
+        t, epoch = (ns - ns[0]) / NANO, int(ns[0])
+        _check_stamps(path, t, column["t"], trial)
+    return [_poses(path, "table of poses", ("body",), t, value, numbers=trial, epoch=epoch)]
+
+
+def _check_stamps(path: Path, t: np.ndarray, own: np.ndarray, trial: np.ndarray | None) -> None:
+    """Refuse stamps [s] that do not advance as the column t does within a toss."""
+    inside = np.diff(trial) == 0 if trial is not None else np.ones(max(len(t) - 1, 0), bool)
+    bad = np.flatnonzero(inside & (np.abs(np.diff(t) - np.diff(own)) > 1e-6))
+    if len(bad):
+        k = int(bad[0])
+        got = f"{t[k + 1] - t[k]:.9g} s later, t {own[k + 1] - own[k]:.9g} s"
+        rule = "the source's stamps in seconds, which advance as t does"
+        raise InputError(path, f"line {k + 3}, {STAMP}", got, rule, "give the column another name")
+
+
+def _nanoseconds(path: Path, line: int, cell: str) -> int:
+    """A stamp [ns], exactly: a float of seconds since 1970 has 0.2 us."""
+    try:
+        found = round(Decimal(cell) * NANO)
+    except (InvalidOperation, ValueError, OverflowError):
+        found = 2**63
+    if not abs(found) < 2**63:
+        raise InputError(path, f"line {line}, {STAMP}", cell, "a time [s]")
+    return found
 
 
 def _poses(

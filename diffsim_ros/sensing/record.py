@@ -233,7 +233,7 @@ class PoseRecorder(StreamRecorder):
         dt = _spacing([t for t, _ in rows if len(t) >= MIN_SAMPLES])
         numbers = list(ids) + [i for i in range(1, len(rows) + 1 + len(ids)) if i not in set(ids)]
         return [
-            self._trial(numbers[k], t, poses, dt)
+            self._trial(numbers[k], self._stamps[self._starts[k]], t, poses, dt)
             for k, (t, poses) in enumerate(rows)
             if len(t) >= MIN_SAMPLES
         ]
@@ -245,7 +245,9 @@ class PoseRecorder(StreamRecorder):
         parts = [poses[a:b] for a, b in pairwise(edges)]
         return list(zip(self.times(), parts, strict=True))
 
-    def _trial(self, number: int, t: np.ndarray, poses: np.ndarray, dt: float) -> PoseTrial:
+    def _trial(
+        self, number: int, first: int, t: np.ndarray, poses: np.ndarray, dt: float
+    ) -> PoseTrial:
         position, orientation = poses[:, :3], poses[:, 3:]
         if self.up_axis != "z":
             turn = np.array(UP_AXES[self.up_axis])
@@ -255,7 +257,7 @@ class PoseRecorder(StreamRecorder):
         frames = np.rint(t / dt).astype(np.int64)
         observed = Observation(
             kind="poses", t=t, names=("body",), values=pose_values(value), source=self.source,
-            frame=self._seen_frame, sigma=np.array(SIGMA),
+            frame=self._seen_frame, sigma=np.array(SIGMA), epoch=first,
         )  # fmt: skip
         return PoseTrial(number, observed, dt, frames)
 

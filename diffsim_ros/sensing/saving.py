@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from ..output import OutputFolder
+from .cdr import NANO
 from .observation import Observation, PoseTrial
+from .poses import COLUMNS, STAMP
 from .toss_file import write_tosses
 
 
@@ -38,10 +40,14 @@ def save_trials(
 
 
 def _pose_rows(trials: Sequence[PoseTrial]) -> Iterator[list]:
-    yield ["toss_id", "t", "px", "py", "pz", "qx", "qy", "qz", "qw"]
+    """The table of poses.read_table, with the source's stamps where they are known."""
+    stamped = all(trial.poses.epoch > 0 for trial in trials)
+    yield ["toss_id", "t", *COLUMNS, *[STAMP] * stamped]
     for trial in trials:
         for t, row in zip(trial.poses.t, trial.poses.value, strict=True):
-            yield [trial.id, f"{t:.9f}", *(f"{v:.9g}" for v in row)]
+            seconds, rest = divmod(trial.poses.epoch + round(t * NANO), NANO)
+            stamp = [f"{seconds}.{rest:09d}"] * stamped
+            yield [trial.id, f"{t:.9f}", *(f"{v:.9g}" for v in row), *stamp]
 
 
 def _marker_rows(markers: Sequence[Observation]) -> Iterator[list]:

@@ -89,10 +89,8 @@ def held_out_figure(found: Any) -> Figure:
     """Root mean square residual of every held-out trial, one column of dots per model."""
     figure = style.new_figure(9.0, 3.4)
     axis = figure.subplots()
-    names = [h.name for h in found.models[0].held]
-    rows = np.array([
-        [math.sqrt(h.square) if h.square >= 0 else np.nan for h in m.held] for m in found.models
-    ])  # fmt: skip
+    names, squares = found.held_out
+    rows = np.sqrt(squares)
     x = np.arange(len(names))
     for k, (model, row) in enumerate(zip(found.models, rows, strict=True)):
         colour = style.SERIES[k % len(style.SERIES)]

@@ -182,8 +182,11 @@ def test_a_parameter_at_its_bound_is_held():
     assert np.isnan(found.std_dev[0]) and np.all(np.isnan(found.interval()[0]))
     b = np.concatenate([j[:, 0, 1] for j in problem.jacobians(solution.z)])
     assert found.std_dev[1] == pytest.approx(1 / np.linalg.norm(b)), "conditional on a"
-    samples = bootstrap(problem, solution, samples=300).samples
-    assert samples[:, 0].min() >= 1.5
+    drawn = bootstrap(problem, solution, samples=300)
+    assert drawn.samples[:, 0].min() >= 1.5
+    far = line(white, lower=[2.5, -9.0])  # in no sample it leaves the bound: not known, not exact
+    drawn = bootstrap(far, levenberg_marquardt(far), samples=100)
+    assert np.isnan(drawn.std_dev[0]) and drawn.std_dev[1] > 0.0
 
 
 def hessian(*rows):

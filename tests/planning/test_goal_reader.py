@@ -142,3 +142,14 @@ def test_goals_have_names_of_their_own():
     goal = {"body": "cube", "at": 0.1, "position": [0, 0, 0]}
     with pytest.raises(InputError, match="another name"):
         load_plan(changed([goal, goal]))
+
+
+def test_a_goal_that_counts_at_another_instant_says_so():
+    """Rows are 1/120 s apart: a ball of 3 m/s is far from where it was asked for at 0.129 s."""
+    raw = copy.deepcopy(PLAN)
+    raw["goals"] = [{"body": "cube", "at": 0.129, "position": [1, 0, 0.2]}]
+    (note,) = load_plan(raw).notes
+    assert note.startswith("cube counts at 0.125 s, the recorded instant nearest to 0.129 s (one")
+    for at in (0.125, 0.2417):
+        raw["goals"][0]["at"] = at
+        assert load_plan(raw).notes == ()

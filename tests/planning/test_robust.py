@@ -145,6 +145,7 @@ def test_samples_of_an_estimation_have_its_covariance(tmp_path):
         ({"spread": {"floor.cf": 0.1}}, "spread.floor.cf.*floor.c_f"),
         ({"spread": {"ball.velocity.x": 0.1}}, "no parameter that the plan chooses"),
         ({"spread": {"floor.c_f": 2}}, "a share between 0 and 1"),
+        ({"spread": {"ball.velocity.y": 0.1}}, "another value than 0"),
         ({"placement": 0.01}, "0 where no arm throws"),
         ({"spread": {}}, "something uncertain"),
         ({"estimated": True}, "no `estimated`"),

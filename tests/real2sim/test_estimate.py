@@ -153,6 +153,23 @@ def test_results_are_plain_finite_and_never_overwritten(files, tmp_path):
     assert (tmp_path / "out" / "result.yaml").read_bytes() == before
 
 
+def test_recordings_of_two_files_with_one_id_are_told_apart():
+    from types import SimpleNamespace
+
+    from diffsim_ros.real2sim.results import labels_of
+    from diffsim_ros.real2sim.sensors.pose.experiment import PoseExperiment
+
+    two = [SimpleNamespace(id=1, source=f"{a}.npz", errors={"x": 1.0}) for a in "ab"]
+    rows = PoseExperiment.figures(None, two, 0, "validate")["per_recording"]
+    assert rows == [{"id": 1, "source": f"{a}.npz", "x": 1.0} for a in "ab"]
+    rows = PoseExperiment.figures(None, two[:1], 0, "validate")["per_recording"]
+    assert rows == [{"id": 1, "x": 1.0}]
+    assert labels_of([("x/a", "1", False), ("x/a", "2", False)]) == ["1", "2"]
+    assert labels_of([("x/a", "1", False), ("x/b", "1", False)]) == ["a: 1", "b: 1"]
+    assert labels_of([("x/a", "1", False), ("y/a", "1", False)]) == ["x/a: 1", "y/a: 1"]
+    assert labels_of([("a", "1", False), ("a", "1", True)]) == ["a: 1", "a: 1 (validated)"]
+
+
 def test_a_failing_estimation_leaves_nothing_behind(files, tmp_path):
     config = load_estimation(estimation(files[0]), set=["body=cub"])
     with pytest.raises(InputError, match=r"body: got 'cub'.*'cube'"):

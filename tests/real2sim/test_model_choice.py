@@ -84,6 +84,8 @@ def test_what_the_figures_are(found):
 @pytest.mark.parametrize(("change", "says"), [
     ({"measurement": {"half_edge": 0.05, "sigma_position": 2e-3}}, "measurement"),
     ({"fit": {**FIT["fit"], "initial_state": "held"}}, "fit.initial_state"),
+    ({"fit": {**FIT["fit"], "length": 0.1}}, r"fit.length: got 0.1; accepted: 0.05, as in"),
+    ({"fit": {**FIT["fit"], "horizons": [8]}}, r"fit.horizons\[-1\]: got 8; accepted: 15"),
     ({"data": {"train": {"files": ["another.npz"]}}}, "data.train"),
 ])  # fmt: skip
 def test_other_data_cannot_be_compared(file, change, says):
@@ -159,3 +161,36 @@ def test_what_was_evaluated_is_kept_when_it_is_cancelled(file):
     assert right["parameters"]["friction"]["std_dev"] > 0 and len(right["held_out"]) >= 2
     assert "held_out" not in other and other["status"] in ("converged", "not_converged")
     assert found.metrics()["models"]["right"]["held_out"]["rms_residual"] > 0
+
+
+def test_trials_of_two_files_with_one_id_are_two_trials(file, tmp_path):
+    """`init` numbers the tosses of every file from 1; each has a held-out error of its own."""
+    other = tmp_path / "others.npz"
+    np.savez(other, **recorded(2, seed=8, noise=NOISE, seconds=0.3))
+    content = models(file)["right"]
+    content["data"]["validate"] = {"files": [str(other)]}
+    content["fit"]["iterations"] = 3
+    wrong = copy.deepcopy(content)
+    wrong["parameters"]["friction"] |= {"value": 0.06, "fixed": True}
+    configs = {"right": load_estimation(content), "slippery": load_estimation(wrong)}
+    found = compare_models(configs, folds=2)
+    names, squares = found.held_out
+    assert names[0] == "tosses.npz: toss 1" and names[-1] == "others.npz: toss 2"
+    assert squares.shape == (2, 6) and len(np.unique(squares)) == 12
+    ratios = np.sqrt(squares[1] / squares[0])
+    assert found.pairs["slippery"].ratio == pytest.approx(np.exp(np.mean(np.log(ratios))))
+    assert len(found.document()["models"]["right"]["held_out"]) == 6
+
+
+def test_a_trial_that_one_model_cannot_simulate_is_left_out_of_the_pairs_and_the_picture():
+    from types import SimpleNamespace
+
+    from diffsim_ros.real2sim.model_verdict import HeldOut, held_out_squares
+    from diffsim_ros.viz.comparison_report import held_out_figure
+
+    one = [HeldOut("toss 1", 1.0, {}, "a"), HeldOut("toss 2", 2.0, {}, "a")]
+    both = [SimpleNamespace(name="x", held=one), SimpleNamespace(name="y", held=one[1:])]
+    names, squares = held_out_squares(both)
+    assert names == ["toss 1", "toss 2"]
+    np.testing.assert_array_equal(squares, [[1.0, 2.0], [np.nan, 2.0]])
+    assert held_out_figure(SimpleNamespace(models=both, held_out=(names, squares))).axes

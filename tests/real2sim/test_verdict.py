@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import yaml
 
+from diffsim_ros.inverse.adequacy import Adequacy
 from diffsim_ros.inverse.score_test import Score
 from diffsim_ros.real2sim import verdict
 from diffsim_ros.real2sim.estimate import estimate
@@ -173,3 +174,19 @@ def test_parabolas_describe_a_flight_but_no_swing():
     for measured in (swing, gone):
         ours, theirs = of(measured, swing + 0.1)["position"]
         assert ours == pytest.approx(0.1, rel=0.01) and theirs == pytest.approx(0.7, rel=0.1)
+
+
+@pytest.mark.parametrize(("level", "kind", "says"), [
+    (3.0, "correlated", "3 times the stated sigma, and too few instants"),
+    (3.0, "gauss_newton", "3 times the stated sigma, and std_dev counts that alone"),
+    (1.1, "correlated", ""),
+])  # fmt: skip
+def test_what_is_too_short_to_look_like_noise_is_judged_by_its_size(level, kind, says):
+    """A throw of 13 clouds: nothing tells what the model lacks from noise."""
+    evidence = SimpleNamespace(
+        figures={}, doubts=[], advice=[], uncertainty=SimpleNamespace(kind=kind)
+    )
+    short = Adequacy(level, math.nan, math.nan, math.nan, math.nan, 900.0, "", np.ones(1))
+    verdict._Evidence.hold_against_noise(evidence, short)
+    assert len(evidence.doubts) == len(evidence.advice) == bool(says)
+    assert says in "".join(evidence.doubts)

@@ -361,3 +361,27 @@ def test_of_files_of_single_tosses_those_that_begin_in_contact_are_left_out(tmp_
     assert "length_scale" not in load_estimation(out / "estimation.yaml").parameters
     assert main([*found, files[2], "--out", str(tmp_path / "none")]) == 2
     assert "do not begin in free flight" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("along", [0.001, 0.004])
+def test_a_cameras_noise_is_guessed_along_its_rays_and_across(along):
+    """A floor 0.7 m below a camera that looks 25 degrees down, pixels of 9 mrad."""
+    from diffsim_ros.real2sim.sensors.cloud import first_guess
+    from diffsim_ros.sensing.clouds.cloud import Cloud
+    from diffsim_ros.sensing.clouds.planes import refined
+
+    rng, pixel, normal = np.random.default_rng(0), 0.009, np.array([0.0, -0.906, -0.423])
+    u, v = np.meshgrid(np.arange(-40, 41), np.arange(-20, 31))
+    grid = pixel * np.stack([u.ravel(), v.ravel()], axis=1)
+
+    def rays(flat):
+        away = np.column_stack([flat, np.ones(len(flat))])
+        return away / np.linalg.norm(away, axis=1, keepdims=True)
+
+    seen = rays(grid + pixel * rng.uniform(-0.5, 0.5, grid.shape))
+    distance = -0.7 / (seen @ normal) + along * rng.standard_normal(len(seen))
+    points = rays(grid) * distance[:, None]
+    floor = refined(points, normal, -0.7, np.zeros(3), 0.05)
+    found = first_guess._noise(Cloud(points), points, floor, np.array([1.0, 1.8]))
+    assert found.lateral == pytest.approx(pixel / np.sqrt(12), rel=0.15)
+    assert found.constant == pytest.approx(along, rel=0.4)

@@ -10,7 +10,7 @@ from diffsim_ros.rotation import quat_conjugate, quat_multiply, quat_rotate
 from diffsim_ros.sensing.cdr import NANO
 from diffsim_ros.sensing.check import contradiction
 from diffsim_ros.sensing.observation import Observation, PoseSample
-from diffsim_ros.sensing.read import read_trials
+from diffsim_ros.sensing.read import read, read_beside, read_trials
 from diffsim_ros.sensing.record import RESET_AFTER, MessageRecorder, PoseRecorder
 from diffsim_ros.sensing.saving import save_trials
 from diffsim_ros.sensing.tosses import read_tosses
@@ -201,6 +201,28 @@ def test_saved_trials_are_read_back(tmp_path):
     with pytest.raises(InputError, match=r"toss\.npz.*exists"):
         save_trials(npz, trials)
     assert sorted(p.name for p in npz.parent.iterdir()) == before == ["toss.csv", "toss.npz"]
+
+
+def test_a_saved_table_keeps_the_stamps_of_the_source(tmp_path):
+    """Without them its tosses are no sensor beside a camera: each would begin at 0."""
+    second = flight(start=START + 7 * NANO)
+    samples = [*flight(), *second]
+    trials = recorder(samples).trials()
+    _, table = save_trials(tmp_path / "toss.npz", trials)
+    beside = read_beside(table, "poses")
+    np.testing.assert_allclose(beside.t, [s.stamp / NANO for s in samples], atol=3e-7)
+    assert read(table)[0].epoch == START
+    for one, again in zip(trials, read_tosses(table), strict=True):
+        np.testing.assert_array_equal(one.frames, again.frames)
+        np.testing.assert_array_equal(one.poses.t, again.poses.t)
+        assert one.dt == again.dt
+    text = table.read_text()
+    table.write_text(text.replace("1700000007.000000000", "soon"))
+    with pytest.raises(InputError, match=r"line 42, stamp: got 'soon'"):
+        read(table)
+    table.write_text(text.replace("1700000007.000000000", "1700000006.000000000"))
+    with pytest.raises(InputError, match=r"line 43, stamp: got '1.0067\d* s later, t 0.0067"):
+        read(table)
 
 
 def test_markers_are_saved_beside_the_poses_as_the_estimator_reads_them(tmp_path):

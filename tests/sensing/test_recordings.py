@@ -228,6 +228,14 @@ def test_check_writes_its_results_says_what_is_unusable_and_exits_2(tmp_path, ca
     assert [s["usable"] for s in result["streams"]] == [True, False]
 
 
+def test_figures_of_two_files_of_one_name_are_kept(tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    paths = [str(saved(tmp_path / folder, bounces())) for folder in "ab"]
+    assert main(["check", *paths, "--out", str(tmp_path / "out"), "--no-report"]) == 0
+    assert list(json.loads((tmp_path / "out" / "metrics.json").read_text())["streams"]) == paths
+
+
 # ---------------------------------------------------------------------------- init
 
 
@@ -255,6 +263,19 @@ def test_init_gives_an_estimation_that_reads_its_recording(tmp_path, change):
     ]
     assert size == pytest.approx([0.1] * 3, abs=1e-3)
     assert main(["init", "--from", str(path), "--out", str(out)]) == 2  # never overwritten
+
+
+def test_init_starts_a_box_that_is_no_cube_by_a_simulated_flight(tmp_path):
+    """By height its spin would be taken for constant, which it is not."""
+    from diffsim_ros.real2sim.config import load_estimation
+
+    path = saved(tmp_path, bounces())
+    for size, start in ((["0.1"], "height"), (["0.16", "0.12", "0.1"], "flight")):
+        out = tmp_path / start
+        assert main(["init", "--from", str(path), "--size", *size, "--out", str(out)]) == 0
+        measurement = load_estimation(out / "estimation.yaml").measurement
+        assert measurement.start == start
+    assert tuple(measurement.flight_frames) == (4, 40) and measurement.clearance == 0.003
 
 
 def test_init_cuts_what_a_hand_did_before_the_flight_and_lowers_the_ground(tmp_path):

@@ -18,20 +18,24 @@ from .entry import HEAD, TAIL, GoalEntry
 KINDS = (position, places, velocity, spin, orientation, axis, clear_of, output)
 GOAL: Section = {**HEAD, **{k: f for kind in KINDS for k, f in kind.KEYS.items()}, **TAIL}
 """Keys of an entry of `goals`."""
+MOVED = 0.05
+"""Difference of a goal's time from a recorded instant, over their interval, that is noted."""
 ASKED = tuple(key for kind in KINDS for key in kind.ASKED)
 
 
 def read_goals(
     reader: Reader, values: Iterable, scene: SceneModel
-) -> tuple[list[GoalObjective], set[str]]:
-    """Objectives of all entries of `goals`, and the names of those that only guide the search."""
+) -> tuple[list[GoalObjective], set[str], list[str]]:
+    """Objectives of all entries of `goals`, the names of those that only guide the search, and
+    notes on times that are no recorded instants."""
     found: list[GoalObjective] = []
     guides: set[str] = set()
     names: set[str] = set()
+    notes: list[str] = []
     for i, value in enumerate(values):
         key = f"goals[{i}]"
         goal = reader.section(GOAL, value, key)
-        objectives = _objectives(reader, goal, key, scene)
+        entry, objectives = _objectives(reader, goal, key, scene)
         for objective in objectives:
             if objective.name in names:
                 rule = "another name than the goals before"
@@ -39,11 +43,26 @@ def read_goals(
             names.add(objective.name)
         guides |= set() if goal["required"] else {o.name for o in objectives}
         found += objectives
-    return found, guides
+        notes += _moved(entry, objectives[0].name)
+    return found, guides, notes
 
 
-def _objectives(reader: Reader, goal: dict, key: str, scene: SceneModel) -> list[GoalObjective]:
-    """One objective for each kind that an entry has keys of."""
+def _moved(entry: GoalEntry, name: str) -> list[str]:
+    """A sentence where a goal counts at another instant than it asks for."""
+    options, at = entry.scene.options, entry.goal["at"]
+    interval = options.step * options.record_every
+    if at is None or abs(at - entry.frames[0] * interval) <= MOVED * interval:
+        return []
+    return [
+        f"{name} counts at {entry.frames[0] * interval:.6g} s, the recorded instant nearest to "
+        f"{at:.6g} s (one in {options.record_every} steps: world.record_every)"
+    ]
+
+
+def _objectives(
+    reader: Reader, goal: dict, key: str, scene: SceneModel
+) -> tuple[GoalEntry, list[GoalObjective]]:
+    """An entry, and one objective for each kind that it has keys of."""
     asked = [name for name in ASKED if goal[name] is not None]
     entry = GoalEntry(reader, goal, key, scene, asked)
     if not asked:
@@ -54,4 +73,4 @@ def _objectives(reader: Reader, goal: dict, key: str, scene: SceneModel) -> list
     kinds = [kind for kind in KINDS if set(kind.ASKED) & set(asked)]
     if goal["softness"] is not None and not all(kind.PASSES for kind in kinds):
         raise entry.error("softness", "of a goal with `position`, `positions` or `pose` alone")
-    return [kind.read(entry) for kind in kinds]
+    return entry, [kind.read(entry) for kind in kinds]

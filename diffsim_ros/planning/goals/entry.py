@@ -17,7 +17,7 @@ from ...scene.model import SceneModel
 HEAD: Section = {
     "name": Field("text", "for reports; default: the body's", default=None),
     "body": Field("text", "a rigid body, particle or solid of the scene", default=REQUIRED),
-    "at": Field("number", "time", "s", minimum=0),
+    "at": Field("number", "time; the nearest recorded instant counts", "s", minimum=0),
     "during": Field("numbers", "from, to: all of it, or with `softness` any time in it", "s"),
     "softness": Field(
         "number",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -115,10 +116,12 @@ class PoseSections(Sections):
     def blocks(self) -> list[Block]:
         """Residuals over time, and all recordings as a table."""
         head = ["recording", "used to", *(f"{title} [{unit}]" for _, title, unit, _ in self.used)]
+        several = len({p.source for p in self.shown}) > 1  # whose ids may be the same
         rows = [
-            [str(p.id), p.role, *(f"{f * p.errors[name]:.3g}" for name, _, _, f in self.used)]
+            [f"{Path(p.source).name}: {p.id}" if several else str(p.id), p.role,
+             *(f"{f * p.errors[name]:.3g}" for name, _, _, f in self.used)]
             for p in self.shown
-        ]
+        ]  # fmt: skip
         caption = "How the residual of every body grows with time, over all recordings shown."
         return [
             Block(figure="error_over_time", caption=caption, alt="Residuals over time"),

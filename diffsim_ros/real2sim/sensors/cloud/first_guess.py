@@ -13,12 +13,15 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from .... import meshes
 from ....errors import InputError
 from ....rotation import quat_between, quat_matrix
 from ....sensing.check import Examined
 from ....sensing.clouds.cloud import Cloud
+from ....sensing.clouds.options import DepthNoise, read_cloud_options
+from ....sensing.clouds.planes import Plane, find_planes, is_floor
 from ....sensing.findings import FEW_POINTS
 from ....sensing.flight import G
 from ....sensing.observation import Observation
@@ -40,6 +43,14 @@ LAYERS = 3
 """Of tetrahedra in a ball."""
 YOUNG = 2.0e4
 """Guess [Pa]: soft foam."""
+PIXEL = 12.0**-0.5
+"""Standard deviation of a point across its ray, in pixels: it lies anywhere in its own."""
+MOST_RAYS = 2000
+"""Points of a frame at most whose nearest neighbours are looked for."""
+FINEST = 5e-4
+"""Least noise along a ray [m]."""
+TAILS = 6.0
+"""Heights beyond so many times the median one are not the floor's: four standard deviations."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +58,7 @@ class View:
     """The camera's pose and its points of the body, world frame: z up, the floor at 0.
 
     position [m], orientation (x, y, z, w) of the sensor;  rms of the floor's points [m]
+    noise       of a point, as the floor and the distance of neighbours show it
     low, high   box around the body's path [m];  radius of a ball through its points [m]
     frames      that show it
     """
@@ -54,6 +66,7 @@ class View:
     position: np.ndarray
     orientation: np.ndarray
     rms: float
+    noise: DepthNoise
     low: np.ndarray
     high: np.ndarray
     radius: float
@@ -90,9 +103,6 @@ def view_of(stream: Observation) -> View:
 
     Raises InputError where no floor is found, or nothing moves.
     """
-    from ....sensing.clouds.options import read_cloud_options
-    from ....sensing.clouds.planes import find_planes, is_floor
-
     clouds = stream.clouds
     options = read_cloud_options({"planes": {"count": 3}}, stream.place).planes
     points = np.concatenate([cloud.points for cloud in clouds[:3]])
@@ -119,7 +129,38 @@ def view_of(stream: Observation) -> View:
     middles = np.array([np.median(part, axis=0) for part in detected])
     low, high = middles.min(axis=0) - 2.0 * MARGIN, middles.max(axis=0) + 2.0 * MARGIN
     radius = float(np.median([_ball(part) for part in detected]))
-    return View(position, orientation, floor.rms, low, high, radius, len(detected))
+    body = np.concatenate(detected)
+    noise = _noise(clouds[0], points, floor, np.linalg.norm(body - moved[0].eye, axis=1))
+    return View(position, orientation, floor.rms, noise, low, high, radius, len(detected))
+
+
+def _noise(cloud: Cloud, points: np.ndarray, floor: Plane, distances: np.ndarray) -> DepthNoise:
+    """Of a point: across its ray by the angle between neighbours, along it what of the floor's
+    roughness that leaves, at the distances of the body.
+
+    points  (n, 3) [m] of the camera that `cloud` is of;  distances (k,) [m] of the body's points
+    """
+    rays = _directions(cloud.points - cloud.eye)
+    apart = np.zeros(1)
+    if len(rays) > 1:
+        apart = cKDTree(rays).query(rays[:: max(1, len(rays) // MOST_RAYS)], k=2)[0][:, 1]
+    lateral = PIXEL * float(np.median(apart))
+    height, away = floor.distance(points), points - cloud.eye
+    low, high = np.quantile(distances, (0.05, 0.95))
+    r = np.linalg.norm(away, axis=1)
+    near = np.abs(height) < CELL
+    if np.count_nonzero(near & (low < r) & (r < high)) >= ENOUGH**2:
+        near &= (low < r) & (r < high)
+    near &= np.abs(height) <= TAILS * float(np.median(np.abs(height[near])))
+    cosine = (_directions(away[near]) @ floor.normal) ** 2
+    across = (lateral * r[near]) ** 2 * (1.0 - cosine)
+    left = float(np.mean(height[near] ** 2 - across)) / max(float(cosine.mean()), 1e-3)
+    return DepthNoise(max(float(np.sqrt(max(left, 0.0))), FINEST), lateral=lateral)
+
+
+def _directions(away: np.ndarray) -> np.ndarray:
+    """Unit vectors (n, 3)."""
+    return away / np.linalg.norm(away, axis=1, keepdims=True)
 
 
 def _moving(clouds: Sequence[Cloud], above: float) -> list[np.ndarray]:
@@ -181,5 +222,5 @@ def _estimation(
         position=numbers(view.position), orientation=numbers(view.orientation),
         low=numbers([*view.low[:2], -0.1]), high=numbers(view.high),
         plane=max(4.0 * view.rms, 0.01), near=0.4 * max(size), object=0.3 * max(size),
-        noise=max(view.rms, 5e-4), young=YOUNG,
+        along=view.noise.constant, lateral=view.noise.lateral, young=YOUNG,
     )  # fmt: skip

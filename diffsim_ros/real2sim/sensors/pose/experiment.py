@@ -220,7 +220,11 @@ class PoseExperiment(Experiment):
             ranges = interval(rows, 0)
             result.update({f"{name}_interval": r for name, r in zip(names, ranges, strict=True)})
         if role == "validate":
-            result["per_recording"] = [{"id": p.id, **p.errors} for p in predictions]
+            several = len({p.source for p in predictions}) > 1  # whose ids may be the same
+            result["per_recording"] = [
+                {"id": p.id, **({"source": p.source} if several else {}), **p.errors}
+                for p in predictions
+            ]
         return result
 
     def _prediction(

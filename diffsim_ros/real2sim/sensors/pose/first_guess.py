@@ -34,10 +34,22 @@ FEW = 3
 CORNER, REACH = 0.03, 0.03
 """First guess of the corners' radius, and how far the ground may lie from z = 0, over the smallest
 edge."""
+CLEARANCE = 2e-3
+"""Least gap [m] of what flies; and as much as the ground may lie higher."""
 HORIZONS = (0.2, 0.4)
 """Of the fit [s], after the start: the first impacts, and a few more."""
 MOST = 60
 """Tosses trained on, and predicted, at most: a first look should not take an hour."""
+BY_HEIGHT = """\
+  start: height              # as measured, a little before the first contact
+  half_edge: {half:.6g}       # m; tosses start when their centre falls below sqrt(3) of it
+  start_gravity: {gravity:.6g}      # m/s^2, recorded lengths: what free flight shows
+"""
+BY_FLIGHT = """\
+  start: flight              # simulated up to the first contact, as what is no cube spins unevenly
+  flight_frames: [4, 40]     # fewest of it, and the most that are looked at
+  clearance: {clearance:.3g}          # m: a nearer corner ends the flight
+"""
 VALIDATE = """
   validate:                  # tosses that are not trained on
     files: {files}
@@ -233,26 +245,37 @@ def _estimation(
     scale: float | None,
     dt: float,
 ) -> str:
-    half = float(np.linalg.norm(edges)) / (2.0 * np.sqrt(3.0))
     trained = min(max(2, round(0.6 * count)), MOST)
     train = f"{{random: {trained}, seed: 1}}" if count >= FEW else "all"
     rest = "all" if count - trained <= MOST else f"{{random: {MOST}, seed: 2}}"
     validate = "" if count < FEW else VALIDATE.format(files=listing(files), rest=rest)
-    gravity = GRAVITY[2] if scale is None else GRAVITY[2] / scale
     short, long = (int(np.ceil(span / dt)) for span in HORIZONS)
     k_n = STIFFNESS * mass
     return filled(
         __file__, "first_estimation.yaml", count=count, files=listing(files), train=train,
-        validate=validate, half=half, gravity=abs(gravity), steps=_steps(dt), k_n=k_n,
+        validate=validate, start=_start(edges, scale), steps=_steps(dt), k_n=k_n,
         low=0.1 * k_n, high=20 * k_n, damping=2.0 * np.sqrt(mass),
         further=_inertia(edges, mass) + _length_scale(scale), short=short, long=long,
         radius=CORNER * min(edges), round=0.1 * min(edges), reach=REACH * min(edges),
     )  # fmt: skip
 
 
+def _cube(edges: Sequence[float]) -> bool:
+    return max(edges) - min(edges) <= 1e-9
+
+
+def _start(edges: Sequence[float], scale: float | None) -> str:
+    """Where tosses start: a start by height takes the spin for constant, which a cube's is."""
+    if not _cube(edges):
+        return BY_FLIGHT.format(clearance=max(CLEARANCE, REACH * min(edges)))
+    half = float(np.linalg.norm(edges)) / (2.0 * np.sqrt(3.0))
+    gravity = GRAVITY[2] if scale is None else GRAVITY[2] / scale
+    return BY_HEIGHT.format(half=half, gravity=abs(gravity))
+
+
 def _inertia(edges: Sequence[float], mass: float) -> str:
     """A cube has one moment of inertia; a box keeps those of its shape."""
-    if max(edges) - min(edges) > 1e-9:
+    if not _cube(edges):
         return ""
     value = mass * edges[0] ** 2 / 6.0
     return f"""\
