@@ -33,6 +33,9 @@ def test_steps_go_where_a_rollout_goes(world):
 def test_a_stream_ends_with_the_motion():
     times = [state.time for state in pendulum().build().stream(duration=0.05, every=4)]
     assert times == pytest.approx([0.0, 0.02, 0.04, 0.05])
+    for every in (0, 2.5):
+        with pytest.raises(ds.InputError, match=f"every: got {every}; accepted: a whole number"):
+            next(pendulum().build().stream(every=every))
 
 
 def test_controls_hold_for_one_call():
