@@ -133,7 +133,14 @@ VectorXd outputs_at(const Scene& scene, const Snapshot& at, const VectorXd& p,
   scene.check(p);
   options.check();
   const TimeScheme scheme = TimeScheme::bdf(1, options.step);
-  const Window window{{at.now.get(), at.before.get(), nullptr}, scheme, at.t};
+  State start;  // before its first step a motion of hard contacts does not know that it is one
+  const State* now = at.now.get();
+  if (options.velocity && !now->hard_contacts) {
+    start = *now;
+    start.hard_contacts = true;
+    now = &start;
+  }
+  const Window window{{now, at.before.get(), nullptr}, scheme, at.t};
   return RequestedOutputs(scene, outputs).evaluate(window, p);
 }
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from diffsim_ros.errors import InputError, nearest
+from diffsim_ros.errors import EngineInputError, InputError, nearest
 from diffsim_ros.rotation import quat_matrix
 from diffsim_ros.scene.joint_start import check_joints, check_reduced
 from diffsim_ros.scene.parts import Parts
@@ -40,7 +40,7 @@ def engine_options(world: Mapping[str, Any], *, record_modes: bool = False) -> A
 def engine_scene(parts: Parts) -> tuple[Any, dict[str, Any]]:
     """Return (_engine.Scene, contact name -> _engine SDF) of the parts of a scene.
 
-    What only the engine refuses (ValueError) becomes an InputError with the scene's place. Values
+    What only the engine refuses becomes an InputError with the scene's place. Values
     that the engine chooses by masses and radii are written into the parts.
     """
     from diffsim_ros import _engine
@@ -73,6 +73,8 @@ def engine_scene(parts: Parts) -> tuple[Any, dict[str, Any]]:
                 raise parts.reader.error(key, value, accepted, nearest(name, known))
             scene.set_value(name, value)
     except (ValueError, KeyError) as error:
+        if isinstance(error, EngineInputError):  # names its element, not the place in the file
+            raise type(error)(f"{parts.reader.place}: {key}: {error}") from None
         if isinstance(error, InputError):
             raise
         raise parts.reader.error(key, str(error), "what the engine can build") from error

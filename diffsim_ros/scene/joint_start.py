@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
@@ -68,29 +68,55 @@ def check_reduced(parts: Parts, moved: Mapping[str, tuple[float, float, float, f
 
     moved  joint -> distance, angle, velocity, angular velocity by which they do and are (SI)
     """
+    for i, link, word, amount, unit, most in _moved(parts, moved):
+        rule = f"at most {most:g} {unit}"
+        if link.constrained:
+            bodies = " and ".join(n for n in (link.body_a, link.body_b) if n is not None)
+            raise parts.reader.error(
+                f"links[{i}]",
+                f"constrained {link.kind} {link.name!r} is open at the start: {bodies} are "
+                f"{amount:.3g} {unit} apart in {word}",
+                rule,
+                f"give {bodies} a start at which the joint is closed",
+            )
+        raise parts.reader.error(
+            f"links[{i}]",
+            f"{_no_such(link, word)}: {amount:.3g} {unit} apart",
+            rule,
+            f"give {link.body_b} the {word} that the joint allows it",
+        )
+
+
+def moved_by_joints(
+    parts: Parts, moved: Mapping[str, tuple[float, float, float, float]]
+) -> list[str]:
+    """One sentence for each body that a joint in reduced coordinates starts elsewhere than asked.
+
+    moved  as of `check_reduced`
+    """
+    return [
+        f"{_no_such(link, word)}: it starts {amount:.3g} {unit} from it, where the joint lets it"
+        for _, link, word, amount, unit, _ in _moved(parts, moved)
+        if not link.constrained
+    ]
+
+
+def _no_such(link: JointLink, word: str) -> str:
+    return f"{link.kind} {link.name!r} leaves {link.body_b} no such {word} at the start"
+
+
+def _moved(
+    parts: Parts, moved: Mapping[str, tuple[float, float, float, float]]
+) -> Iterator[tuple[int, JointLink, str, float, str, float]]:
+    """Number and joint, what is moved, by how much, unit and what is accepted."""
+    words = ("position", "orientation", "velocity", "angular_velocity")
+    units = ("m", "rad", "m/s", "rad/s")
     for i, link in enumerate(parts.links):
         if not isinstance(link, JointLink) or link.name not in moved:
             continue
-        words = ("position", "orientation", "velocity", "angular_velocity")
-        units = ("m", "rad", "m/s", "rad/s")
         for word, amount, most, unit in zip(words, moved[link.name], MOVED, units, strict=True):
-            if amount > most and link.constrained:
-                bodies = " and ".join(n for n in (link.body_a, link.body_b) if n is not None)
-                raise parts.reader.error(
-                    f"links[{i}]",
-                    f"constrained {link.kind} {link.name!r} is open at the start: {bodies} are "
-                    f"{amount:.3g} {unit} apart in {word}",
-                    f"at most {most:g} {unit}",
-                    f"give {bodies} a start at which the joint is closed",
-                )
             if amount > most:
-                raise parts.reader.error(
-                    f"links[{i}]",
-                    f"{link.kind} {link.name!r} leaves {link.body_b} no such {word} at the start: "
-                    f"{amount:.3g} {unit} apart",
-                    f"at most {most:g} {unit}",
-                    f"give {link.body_b} the {word} that the joint allows it",
-                )
+                yield i, link, word, amount, unit, most
 
 
 def warn_of_far_welds(parts: Parts) -> None:

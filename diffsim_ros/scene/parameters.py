@@ -21,6 +21,7 @@ def read_parameters(given: dict, known: dict[str, Target], place: object) -> lis
     """Read the `parameters:` section of a scene whose paths are `known`; raises InputError."""
     reader = Reader(place)
     found, names = [], {}
+    owners: dict[str, str] = {}  # of the engine's parameters: the path whose value they are
     for path, value in given.items():
         parameter = _parameter(reader, known, path, value)
         if parameter.name in names:
@@ -31,6 +32,14 @@ def read_parameters(given: dict, known: dict[str, Target], place: object) -> lis
                 f"{names[parameter.name]} has it already; use `also` to share one parameter",
             )
         names[parameter.name] = path
+        for name, factor in known[path].sets.items():
+            if parameter.sets[name] != (factor, 1):
+                continue  # a factor or power says what it is beside others
+            if name in owners:
+                rule = "a path of its own value"
+                remedy = f"parameters.{owners[name]} sets {name} too, and it would be their product"
+                raise reader.error(f"parameters.{path}", path, rule, remedy)
+            owners[name] = path
         found.append(parameter)
     return found
 

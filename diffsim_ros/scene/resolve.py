@@ -24,6 +24,8 @@ from diffsim_ros.yaml_file import read_yaml
 ENTRY = Field("number", "value in the engine's units: SI, radians")
 MOST_STEPS = 10**8
 """Steps of a simulation; what is beyond is a slip of the units."""
+MOST_HALVINGS = 16
+"""Of a step: the engine's own bound."""
 SPECTRAL_RADIUS = 0.8
 """Of `generalized_alpha` where the scene gives none."""
 
@@ -70,6 +72,11 @@ def _world(reader: Reader, value: object) -> dict:
     if world["stepper"] == "implicit" and world["friction_cone"] != "cone":
         rule = "stepper: velocity"
         raise reader.error("world.friction_cone", world["friction_cone"], rule)
+    if not world["tolerance"] <= 1:
+        raise reader.error("world.tolerance", world["tolerance"], "a number > 0, at most 1")
+    if world["max_halvings"] > MOST_HALVINGS:
+        rule = f"a whole number from 0 to {MOST_HALVINGS}"
+        raise reader.error("world.max_halvings", world["max_halvings"], rule)
     if not world["duration"] <= MOST_STEPS * world["step"]:
         rule = f"at most {MOST_STEPS} steps of {world['step']:g} s"
         raise reader.error("world.duration", world["duration"], rule)

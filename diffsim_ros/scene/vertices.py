@@ -22,17 +22,20 @@ def vertex_positions(model: SceneModel, rollout: Any, name: str, frames: Any = N
     return vertices_at(model.parts, model.engine, position, orientation, name)
 
 
-def centre_of(model: SceneModel, rollout: Any, name: str) -> dict[str, Array]:
+def centre_of(
+    model: SceneModel, rollout: Any, name: str, values: Array | None = None
+) -> dict[str, Array]:
     """Position and velocity (F, 3) of a body over a motion; of frames also orientation and spin.
 
     Those of a soft body are its free nodes' centre of mass.
+    values  of the engine's parameters that the motion ran with [the scene's]
     """
     first, count = model.engine.nodes_of(name)
     keys = ("position", "velocity", "orientation", "angular_velocity")
     if not model.parts.bodies[name].SOFT:
         return {key: np.asarray(getattr(rollout, key))[:, first] for key in keys}
     rows = slice(first, first + count)
-    mass = model.engine.masses(model.engine.values)[rows]
+    mass = model.engine.masses(model.engine.values if values is None else values)[rows]
     return {
         key: np.einsum("n,fni->fi", mass / mass.sum(), np.asarray(getattr(rollout, key))[:, rows])
         for key in keys[:2]

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from diffsim_ros.errors import InputError
 from diffsim_ros.simulation.rollout import Rollout
-from diffsim_ros.simulation.values import Values
+from diffsim_ros.simulation.values import Values, numbers
 
 Array = NDArray[np.float64]
 
@@ -63,7 +63,7 @@ class RolloutBatch(Sequence[Rollout]):
     def gradient(self, cotangents: Mapping[str, ArrayLike]) -> Array:
         """dO/dp (B, P) by the values of `wrt`; cotangents of `Rollout.gradient`, (B,) first."""
         count = len(self)
-        given = {name: np.asarray(value, float) for name, value in cotangents.items()}
+        given = {name: numbers("gradient", name, value) for name, value in cotangents.items()}
         for name, value in given.items():
             if value.ndim == 0 or len(value) != count:
                 raise InputError("gradient", name, value, f"an array of shape ({count}, ...)")
@@ -75,6 +75,8 @@ class RolloutBatch(Sequence[Rollout]):
         return np.array(found)
 
     def _same(self, each: list[Array], name: str) -> Array:
+        if not each:
+            raise InputError("batch", name, "no motions", "a batch of at least one")
         if len({one.shape for one in each}) > 1:
             lengths = sorted({len(one) for one in each})
             rule = "motions of one length; leave out those whose `ok` is False"
@@ -88,11 +90,11 @@ def batch_values(values: Values, changes: Mapping[str, ArrayLike] | ArrayLike) -
     InputError: unknown names, different lengths, numbers that are not finite.
     """
     if not isinstance(changes, Mapping):
-        P = np.array(changes, float)
+        P = numbers("batch", "values", changes)
         if P.ndim != 2 or P.shape[1] != len(values) or not np.isfinite(P).all():
             raise InputError("batch", "values", P, f"finite numbers of shape (B, {len(values)})")
         return P
-    given = {name: np.asarray(value, float) for name, value in changes.items()}
+    given = {name: numbers("batch", name, value) for name, value in changes.items()}
     lengths = {len(value) for value in given.values() if value.ndim == 1}
     if len(lengths) != 1 or any(value.ndim > 1 for value in given.values()):
         shapes = {name: value.shape for name, value in given.items()}

@@ -29,7 +29,7 @@ class SceneBuilder:
     def __init__(self, name: str = "", *, step: float, duration: float, **world: Any) -> None:
         """step, duration [s];  world: other keys of `world`, such as gravity or scheme."""
         self.description: dict[str, Any] = {
-            "name": name, "world": {"step": step, "duration": duration, **world},
+            "name": name, "world": _plain({"step": step, "duration": duration, **world}),
         }  # fmt: skip
 
     def body(self, name: str, type: str = "rigid", **keys: Any) -> Self:

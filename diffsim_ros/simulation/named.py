@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffsim_ros.scene import SceneModel
+from diffsim_ros.scene.joint_start import moved_by_joints
 from diffsim_ros.simulation.tangents import NodeTangents
 from diffsim_ros.simulation.values import Values, values_of
 
@@ -38,7 +39,20 @@ class NamedScene(SceneModel):
         first, count = self.engine.nodes_of(body)
         return np.asarray(self.engine.masses(self.engine.values)[first : first + count])
 
+    @cached_property
+    def _initial(self) -> NDArray[np.bool_]:
+        """(np,) which values act at the start alone."""
+        return np.array([info.initial for info in self.engine.parameters], bool)
+
     @property
     def label(self) -> str:
         """The scene's name, else its file's."""
         return str(self.description.get("name") or (self.path.name if self.path else "scene"))
+
+
+def moved_at_start(scene: NamedScene, values: Values) -> list[str]:
+    """What joints in reduced coordinates do not let start as these values have it, in words."""
+    initial = scene._initial
+    if np.array_equal(values.array[initial], scene.values.array[initial]):
+        return []  # loading has looked at the scene's own
+    return moved_by_joints(scene.parts, scene.engine.start_moved(values.array))

@@ -14,10 +14,10 @@ from diffsim_ros import _engine
 from diffsim_ros.errors import InputError, nearest
 from diffsim_ros.scene.damped_friction import damped_friction
 from diffsim_ros.scene.vertices import centre_of, vertex_positions
-from diffsim_ros.simulation.named import NamedScene
+from diffsim_ros.simulation.named import NamedScene, moved_at_start
 from diffsim_ros.simulation.sent import SentRun, refuse
 from diffsim_ros.simulation.tangents import OBSERVABLE
-from diffsim_ros.simulation.values import Values
+from diffsim_ros.simulation.values import Values, numbers
 
 Array = NDArray[np.float64]
 
@@ -67,7 +67,9 @@ class Rollout:
         self.status: str = run.status
         self.ok: bool = run.ok
         self.message: str = run.message
-        self.warnings: list[str] = [*damped_friction(scene.parts), *run.warnings]
+        self.warnings: list[str] = [
+            *moved_at_start(scene, values), *damped_friction(scene.parts), *run.warnings,
+        ]  # fmt: skip
 
     # --- what it holds --------------------------------------------------------------------------
 
@@ -166,16 +168,17 @@ class Rollout:
         return vertex_positions(self.scene, self.engine, body)
 
     def centre(self, body: str) -> Array:
-        """Positions (F, 3) [m] of a body's frame, of a soft body of its free nodes' centre."""
+        """Positions (F, 3) [m] of a body's frame, of a soft body of its free nodes' centre of
+        mass."""
         self._rows(body)
-        return centre_of(self.scene, self.engine, body)["position"]
+        return centre_of(self.scene, self.engine, body, self.values.array)["position"]
 
     @cached_property
     def energy(self) -> dict[str, Array]:
-        """Kind -> energy (F,) [J]: kinetic, gravitational, elastic ..., total."""
+        """Kind -> energy (F,) [J]: kinetic, gravity, springs, elastic, contact, total."""
         if isinstance(self.engine, SentRun):
             refuse("energy", "outputs=['energy']")
-        return dict(self.scene.engine.energies(self.engine))
+        return dict(self.scene.engine.energies(self.engine, self.values.array))
 
     # --- derivatives ----------------------------------------------------------------------------
 
@@ -249,7 +252,7 @@ class Rollout:
 
 
 def _shaped(name: str, given: ArrayLike, shape: tuple[int, ...]) -> Array:
-    array = np.asarray(given, float)
+    array = numbers("gradient", name, given)
     try:
         array = np.broadcast_to(array, shape)
     except ValueError:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import cached_property
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -246,6 +248,8 @@ class Scene(NamedScene):
     ) -> Iterator[State]:
         """The start, then the state after every `every` steps [the scene's record_every]."""
         every = self.options.record_every if every is None else every
+        if isinstance(every, bool) or not isinstance(every, int) or every < 1:
+            raise InputError("stream", "every", every, "a whole number >= 1")
         state, left = self.start(values), self._steps(duration)
         yield state
         while left > 0:
@@ -269,7 +273,8 @@ class Scene(NamedScene):
     def _steps(self, duration: float | None) -> int:
         if duration is None:
             return self.steps
-        steps = round(duration / self.time_step) if np.isfinite(duration) else 0
+        known = isinstance(duration, Real) and not isinstance(duration, bool)
+        steps = round(duration / self.time_step) if known and math.isfinite(duration) else 0
         if steps < 1:
             rule = f"a time of at least a step, {self.time_step:.6g} s"
             raise InputError("rollout", "duration", duration, rule)

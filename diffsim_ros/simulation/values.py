@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -76,7 +77,7 @@ class Values(Mapping[str, float]):
 
     def matching(self, pattern: str) -> Values:
         """Those whose names match a shell pattern, such as `cube.velocity.*`; may be none."""
-        return self.subset([name for name in self.names if fnmatch.fnmatchcase(name, pattern)])
+        return self.subset([name for name in self.names if _matches(name, pattern)])
 
     def subset(self, names: Sequence[str]) -> Values:
         """Those of these names, in this order; InputError for another name."""
@@ -95,7 +96,7 @@ class Values(Mapping[str, float]):
             for name, value in changes.items():
                 array[self.index(name)] = number(name, value)
         else:
-            array = np.array(changes, float)
+            array = numbers("values", "", changes)
             if array.shape != self.array.shape or not np.isfinite(array).all():
                 rule = f"finite numbers of shape {self.array.shape}, or numbers by name"
                 raise InputError("values", "", changes, rule)
@@ -108,16 +109,26 @@ class Values(Mapping[str, float]):
     def indices(self, names: str | Sequence[str]) -> list[int]:
         """Places of names or shell patterns, each once; InputError where one matches nothing."""
         found: dict[int, None] = {}
+        rule = "names of the scene's values, or patterns such as cube.velocity.*"
+        if not isinstance(names, Iterable):
+            raise InputError("wrt", "", names, rule)
         for name in [names] if isinstance(names, str) else names:
+            if not isinstance(name, str):
+                raise InputError("wrt", "", name, rule)
             if name in self._index:
                 found[self._index[name]] = None
                 continue
-            matched = [k for k, own in enumerate(self.names) if fnmatch.fnmatchcase(own, name)]
+            matched = [k for k, own in enumerate(self.names) if _matches(own, name)]
             if not matched:
-                rule = "names of the scene's values, or patterns such as cube.velocity.*"
                 raise InputError("wrt", "", name, rule, nearest(name, self.names))
             found.update(dict.fromkeys(matched))
         return list(found)
+
+
+def _matches(name: str, pattern: str) -> bool:
+    """Numbers in brackets, and [*], are those of names, such as hand.position[0].x."""
+    own = re.sub(r"\[(\d+|\*)\]", r"[[]\1]", pattern)
+    return fnmatch.fnmatchcase(name, own) or fnmatch.fnmatchcase(name, pattern)
 
 
 def number(name: str, value: Any) -> float:
@@ -129,6 +140,14 @@ def number(name: str, value: Any) -> float:
     if not np.isfinite(found):
         raise InputError("values", name, value, "a finite number")
     return found
+
+
+def numbers(place: str, key: str, given: Any) -> Array:
+    """A copy as an array; InputError for what is no array of numbers."""
+    try:
+        return np.array(given, float)
+    except (TypeError, ValueError):
+        raise InputError(place, key, given, "numbers") from None
 
 
 def values_of(scene: _engine.Scene) -> Values:

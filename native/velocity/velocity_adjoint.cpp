@@ -179,9 +179,11 @@ void VelocityStepper::pull_forces(const Window& start, const VectorXd& p, Active
       by_turn = by_pose_.col(0).segment<3>(n.turn()) + turned;
       by_spin = by_velocity_.col(0).segment<3>(n.turn());
     }
-    adjoint_.add_pose(i, prev.c.col(i), by_pose_.col(0).segment<3>(n.dof), by_turn);
-    adjoint_.add_velocity(MultibodyAdjoint::start, i, prev.c.col(i),
-                          by_velocity_.col(0).segment<3>(n.dof), by_spin);
+    const Vector3d by_speed = by_velocity_.col(0).segment<3>(n.dof);
+    // The velocity is that of the body's place, which moves with it.
+    const Vector3d moves = by_speed.cross(adjoint_.twist(MultibodyAdjoint::start, i).w);
+    adjoint_.add_pose(i, prev.c.col(i), by_pose_.col(0).segment<3>(n.dof) + moves, by_turn);
+    adjoint_.add_velocity(MultibodyAdjoint::start, i, prev.c.col(i), by_speed, by_spin);
   }
   for (std::size_t i = bodies; i < nodes.size(); ++i) {
     const auto own = Eigen::seqN(nodes[i].dof, nodes[i].size());

@@ -108,6 +108,25 @@ def test_gradients_of_a_tree(make, base):
     check_gradients(s, 30, options(1e-3), names)
 
 
+@pytest.mark.parametrize("restitution", [0.0, 0.6])
+def test_gradients_of_dampers_on_what_spins(restitution):
+    """Drag, a damped spring and a cable see speeds at places that move with spinning bodies, free
+    and carried by joints, and through an impact."""
+    s = branches("free body")
+    add_box(s, "box", [0.4, 0.1, 0.11], velocity=[0.3, 0.2, -1.5], angular_velocity=[9, -7, 8])
+    s.add_points("ends", bodies=["box", "d", "b"], local=[[0.04, 0, 0.02], [0, 0.05, 0], [0] * 3])
+    s.add_drag("drag", points="ends", c_linear=0.3, c_quadratic=0.2, wind=[1, 2, -1])
+    s.add_springs("spring", points_a="ends", index_a=[0], points_b="ends", index_b=[1],
+                  stiffness=30, damping=2, rest_length=0.1)  # fmt: skip
+    s.add_cable("cable", points=["ends"], index=[1, 2, 0], stiffness=40, damping=0.3,
+                rest_length=0.2)  # fmt: skip
+    s.add_contact("floor", points="box_corners", sdf=_engine.Plane([0, 0, 1], 0), c_f=0.3,
+                  restitution=restitution, **LAW)  # fmt: skip
+    skip = ("anchor", "axis", "position", "stiffness_limit")
+    names = [n for n in smooth_names(s, skip) if not n.endswith(("k_n", "k_t", "c_n"))]
+    check_gradients(s, 40, options(1e-3), names)
+
+
 @pytest.mark.parametrize("cone", ["cone", "pyramid"])
 @pytest.mark.parametrize("restitution", [0.0, 0.6])
 def test_gradients_of_a_thrown_box(cone, restitution):

@@ -86,10 +86,14 @@ def test_a_tied_network_relaxes():
         ({"to": {"body": "block"}}, "another body with vertices"),
         ({"to": {"body": "net"}, "acts": "threads"}, "twins start in one place"),
         ({"body": "weight", "to": {"world": [0, 0, 0]}}, "a solid, cloth or string"),
+        ({"where": HELD, "to": {"world": [0, 0, 0]}}, "one vertex that is not pinned"),
+        ({"where": HELD, "to": {"body": "net"}}, "one vertex that is not pinned"),
+        ({"to": {"body": "half"}}, "another body with vertices where block has some in `where`"),
         ({"to": {"body": "nett"}}, "did you mean 'net'"),
     ],
 )
 def test_wrong_ends_are_refused(link, says):
-    scene = world({"stiffness": 1, **link}, weight=WEIGHT, net=BOX)
+    half = {**BOX, "pose": {"position": [0, 0, 0.05]}}
+    scene = world({"stiffness": 1, **link}, weight=WEIGHT, net=BOX, half=half)
     with pytest.raises(InputError, match=says):
         load_scene(scene)

@@ -215,6 +215,24 @@ def test_two_parameters_of_one_name_are_refused():
         load_scene(scene)
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "name"),
+    [
+        ("contact.floor.c_f", "contact[0].c_f", "floor.c_f"),
+        ("world.gravity", "world.gravity.z", "gravity.z"),
+    ],
+)
+def test_two_paths_of_one_value_are_refused(first, second, name):
+    """Parameters that set the same one are multiplied, which two values of it are not."""
+    scene = copy.deepcopy(SCENE)
+    scene["parameters"] = {first: {"name": "a"}, second: {"name": "b"}}
+    with pytest.raises(InputError) as caught:
+        load_scene(scene)
+    assert f"parameters.{first} sets {name} too" in str(caught.value)
+    scene["parameters"][second] |= {"value": 1, "factor": 1, "power": 2}  # meant as a factor
+    assert len(load_scene(scene).parameters) == 2
+
+
 @pytest.mark.parametrize("depth", [0.004, 0.02])
 def test_deep_penetration_at_the_start_is_refused(depth):
     """Deep is 10 % of 0.1 m here: resting is m g / k_n = 0.6 mm; the cube stands upright."""

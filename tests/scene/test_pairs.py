@@ -66,6 +66,12 @@ def test_all_leaves_out_what_a_joint_connects():
     scene = replaced({**STACK, "links": [pin]}, "contact/2", {"pairs": "all"})
     names = [c["name"] for c in resolve(scene, "x.yaml")["contact"][2:]]
     assert names == ["ball_lower", "ball_upper"]
+    spring = {"name": "spring", "type": "torsion", "body_a": "lower", "body_b": "upper",
+              "stiffness": 1}  # fmt: skip
+    scene = replaced(scene, "links", [spring])
+    assert len(resolve(scene, "x.yaml")["contact"][2:]) == 4
+    with pytest.raises(InputError, match=r"links\[0\]"):
+        resolve(replaced(scene, "links", [3]), "x.yaml")
 
 
 def test_a_stack_stands_with_one_line():
@@ -158,6 +164,7 @@ def test_gradients_of_a_stack():
         ([["upper", "lowr"]], "contact[2].pairs[0]", "did you mean 'lower'?"),
         ([["upper", "upper"]], "contact[2].pairs[0]", "two different names"),
         ([["upper"]], "contact[2].pairs[0]", "two different names"),
+        ([[["upper"], "lower"]], "contact[2].pairs[0]", "two different names"),
         ([["upper", "lower"], ["lower", "upper"]], "contact[2].pairs[1]", "every pair once"),
         ([["upper", "dot"]], "contact[2].pairs[0]", "the other a shape"),
         ("some", "contact[2].pairs", "a list"),

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import yaml
 
+import diffsim_ros as ds
 from diffsim_ros import _engine
 from diffsim_ros.errors import InputError
 from diffsim_ros.scene import load_scene
@@ -61,6 +62,17 @@ def test_a_body_that_starts_where_its_joint_does_not_let_it_is_refused(body, val
     assert f"give {body} the {word} that the joint allows it" in text
 
 
+def test_values_of_a_rollout_that_a_joint_does_not_let_happen_are_warned_of():
+    scene = ds.load_scene(SCENE)
+    still = scene.rollout(duration=0.01)
+    lifted = scene.rollout({"arm.position.y": 0.01}, duration=0.01)
+    assert np.array_equal(lifted.position, still.position)
+    (text,) = lifted.warnings
+    assert text.startswith("hinge 'elbow' leaves arm no such position at the start: it starts 0.01")
+    allowed = {"arm.angular_velocity.y": 2.0, "arm.velocity.z": -0.6}
+    assert not still.warnings and not scene.rollout(allowed, duration=0.01).warnings
+
+
 def test_a_body_may_start_wherever_its_joint_lets_it():
     """Turned about the hinge, and moving with it."""
     with_values(**{"angular_velocity.y": 2.0, "velocity.z": -0.6})
@@ -72,6 +84,14 @@ def test_a_body_may_start_wherever_its_joint_lets_it():
 def test_stiffness_of_what_holds_exactly_is_refused(key):
     with pytest.raises(InputError, match=rf"links\[1\]\.{key}.*reduced coordinates hold exactly"):
         load_scene(replaced(SCENE, f"links/1/{key}", 1e4))
+
+
+@pytest.mark.parametrize("key", ["ratio", "shift"])
+def test_numbers_of_mimic_without_it_are_refused(key):
+    with pytest.raises(
+        InputError, match=rf"links\[1\]\.{key}: got 3\.0; accepted: none without mimic"
+    ):
+        load_scene(replaced(SCENE, f"links/1/{key}", 3))
 
 
 def test_a_loop_of_reduced_joints_and_a_second_carrier_are_refused():

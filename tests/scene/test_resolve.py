@@ -115,6 +115,8 @@ def test_a_resolved_scene_resolves_to_itself_to_the_bit(seed):
         ("world/step", "1/0", "world.step", "> 0 [s]"),
         ("world/duration", 1e-5, "world.duration", "at least one step of 0.002 s"),
         ("world/scheme", "bdf3", "world.scheme", "bdf1 or bdf2 or generalized_alpha; did you mean"),
+        ("world/tolerance", 2, "world.tolerance", "a number > 0, at most 1"),
+        ("world/max_halvings", 17, "world.max_halvings", "a whole number from 0 to 16"),
         ("world/spectral_radius", 0.5, "world.spectral_radius", "scheme: generalized_alpha"),
         ("world/spectral_radius", -0.5, "world.spectral_radius", ">= 0 [1]"),
         ("world/record_every", 1.5, "world.record_every", "whole number >= 1"),

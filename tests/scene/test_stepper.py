@@ -73,3 +73,10 @@ def test_hard_contacts_need_no_stiffness():
 def test_what_does_not_go_together_is_refused(world, place):
     with pytest.raises(InputError, match=place):
         load_scene(quadruped(**world))
+
+
+def test_what_the_engine_refuses_has_its_place_in_the_file():
+    scene = quadruped(stepper="velocity")
+    scene["contact"][0]["restitution"] = 1.5
+    with pytest.raises(InputError, match=r"scene: contact\[0\]: parameter '\S+restitution'"):
+        load_scene(scene)

@@ -39,6 +39,13 @@ def test_a_builder_builds_more_than_once():
     assert list(first.bodies) == ["rod", "box"] and "more" in builder.build().bodies
 
 
+def test_the_world_takes_numpy_too():
+    gravity = np.array([0.0, 0.0, -1.6])
+    builder = ds.SceneBuilder(step=np.float64(0.01), duration=np.float32(0.5), gravity=gravity)
+    scene = builder.body("p", "particle", mass=np.float64(1)).build()
+    assert scene.values["gravity.z"] == -1.6 and scene.time_step == 0.01
+
+
 def test_what_is_wrong_is_named():
     with pytest.raises(
         ds.InputError, match=r"bodies\.ball\.shape\.spher: .* did you mean 'sphere'"

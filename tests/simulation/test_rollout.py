@@ -57,6 +57,23 @@ def test_values_change_what_they_name(scene):
     assert len(scene.rollout(duration=0.1).time) == 6
 
 
+def test_energy_and_centre_are_those_of_the_values_it_ran_with(scene):
+    changes = {"cube.mass": 0.9, "ball.young": 5e4, "hard.k_n": 4e3, "gravity.z": -3.0}
+    motion = scene.rollout(changes, outputs="energy")
+    kinds = ("kinetic", "gravity", "springs", "elastic", "contact")
+    for kind, expected in zip(kinds, motion.outputs["energy"].T, strict=True):
+        assert motion.energy[kind] == pytest.approx(expected, abs=1e-9), kind
+    sheet = {"type": "cloth", "shape": {"rectangle": {"size": [1, 1], "cells": [2, 1]}},
+             "mass_per_area": 1, "stretch": {"stiffness": 10},
+             "patches": [{"where": [0, 1, 2, 3], "factor": 1}]}  # fmt: skip
+    world = {"step": 0.01, "duration": 0.01}
+    model = ds.load_scene({"world": world, "bodies": {"sheet": sheet}})
+    factor = model.values.matching("sheet.*factor").names[0]
+    assert model.rollout().centre("sheet")[0] == pytest.approx([0, 0, 0], abs=1e-12)
+    moved = model.rollout({factor: 3.0}).centre("sheet")[0]
+    assert moved == pytest.approx([-0.125, 0, 0], abs=1e-12)  # (3 (-1/4) + 1/4) / 4
+
+
 @pytest.mark.parametrize("names", [
     ["ball.position", "cube.orientation", "hard.force"],
     ["ball.velocity", "cube.angular_velocity", "cube.position"],
@@ -177,6 +194,14 @@ def test_batches_on_ray_are_those_of_the_threads(scene):
         (lambda s: s.rollout(duration=np.nan), "at least a step"),
         (lambda s: s.rollout(sensitivities=True), "wrt"),
         (lambda s: s.rollout({"cube.mass": -1.0}), "cube.mass"),
+        (lambda s: s.rollout("cube.mass"), "values: got 'cube.mass'; accepted: numbers"),
+        (lambda s: s.rollout(wrt=[3]), "wrt: got 3"),
+        (lambda s: s.rollout(wrt=None), "wrt: got None"),
+        (lambda s: s.rollout(duration="1"), "at least a step"),
+        (lambda s: s.rollout(wrt="cube.mass").gradient({"cube.position": "x"}), "numbers"),
+        (lambda s: s.rollout_batch({"cube.mass": ["a"]}), r"cube\.mass: got \['a'\]"),
+        (lambda s: s.rollout_batch([[1.0, 2.0], [3.0]]), "batch: values"),
+        (lambda s: s.rollout_batch({"cube.mass": []}).stacked("cube.position"), "at least one"),
         (lambda s: s.rollout()["cub"], "did you mean 'cube'"),
         (lambda s: s.rollout().gradient({}), "wrt="),
         (lambda s: s.rollout(wrt="cube.mass").gradient({"cube.pose": 1.0}), "cube.position"),

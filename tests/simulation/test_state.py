@@ -33,6 +33,9 @@ def test_steps_go_where_a_rollout_goes(world):
 def test_a_stream_ends_with_the_motion():
     times = [state.time for state in pendulum().build().stream(duration=0.05, every=4)]
     assert times == pytest.approx([0.0, 0.02, 0.04, 0.05])
+    for every in (0, 2.5):
+        with pytest.raises(ds.InputError, match=f"every: got {every}; accepted: a whole number"):
+            next(pendulum().build().stream(every=every))
 
 
 def test_controls_hold_for_one_call():
@@ -129,6 +132,20 @@ def test_feedback_holds_a_pendulum_upright():
         torque = 30.0 * (np.pi - angle) - 4.0 * rate
         state = scene.step(state, dict.fromkeys(keys, torque))
     assert abs(state.observe("hinge.coordinate")[0] - np.pi) < 1e-3
+
+
+def test_hard_contacts_press_nothing_at_the_start():
+    """No spring either, though the contact's k_n is there for the implicit stepper."""
+    builder = pendulum(stepper="velocity")
+    shelf = {"transform": {"of": {"box": {"size": [0.5, 0.5, 0.1]}}, "position": [2, 0, 0.905]}}
+    builder.contact("box", shelf, name="shelf", k_n=1e4)
+    scene = builder.build()
+    names = [name for name in scene.observables if name.startswith(("shelf", "hinge"))]
+    whole = scene.rollout(outputs=names)
+    for state, k in ((scene.start(), 0), (scene.step(scene.start()), 1)):
+        expected = np.concatenate([np.ravel(whole.outputs[name][k]) for name in names])
+        assert state.observe(names) == pytest.approx(expected, abs=1e-9)
+    assert np.abs(whole.outputs["shelf.force"][0]).max() == 0.0
 
 
 def test_constrained_joints_are_refused():

@@ -20,6 +20,14 @@ def test_they_are_a_mapping_and_an_array():
         VALUES.array[0] = 5.0
 
 
+def test_patterns_may_have_the_brackets_of_names():
+    keys = ds.Values(
+        ["h.position[0].x", "h.position[0].y", "h.position[1].x"], [1, 2, 3], ["m"] * 3
+    )
+    assert keys.indices("h.position[0].*") == [0, 1] and keys.indices("*[1].x") == [2]
+    assert list(keys.matching("h.position[*].[x]")) == ["h.position[0].x", "h.position[1].x"]
+
+
 def test_changes_are_by_name_or_all():
     assert VALUES.replaced({"b": 7}).array.tolist() == [1.0, 2.0, 7.0]
     assert VALUES.replaced([4, 5, 6])["a.y"] == 5.0 and VALUES.replaced(None) is VALUES

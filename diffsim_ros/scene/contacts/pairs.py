@@ -10,6 +10,7 @@ and friction as Drake combines it:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import combinations
 from typing import Any
 
@@ -59,13 +60,15 @@ def expanded(parts: Parts, value: object, key: str, links: list) -> list[dict]:
 def _pairs(parts: Parts, given: object, key: str, links: list) -> list[tuple[Body, Body]]:
     reader = parts.reader
     if given == "all":
-        joined = [{link.get("body_a"), link.get("body_b")} for link in links if "body_b" in link]
+        joints = [one for one in links if isinstance(one, Mapping) and one.get("type") == "joint"]
+        joined = [{joint.get("body_a"), joint.get("body_b")} for joint in joints]
         pairs = combinations(parts.bodies.values(), 2)
         return [(a, b) for a, b in pairs if _ways(a, b) and {a.name, b.name} not in joined]
     found, seen = [], []
     for i, pair in enumerate(reader.value(LIST, given, key)):
         place = f"{key}[{i}]"
-        if not isinstance(pair, list) or len(pair) != 2 or pair[0] == pair[1]:
+        words = isinstance(pair, list) and all(isinstance(name, str) for name in pair)
+        if not words or len(pair) != 2 or pair[0] == pair[1]:
             raise reader.error(place, pair, "two different names of `bodies`")
         if set(pair) in seen:
             raise reader.error(place, pair, "every pair once")

@@ -53,12 +53,16 @@ class BundleLink(SceneLink):
         body = soft_body(parts, values["body"], join(key, "body"))
         vertices = body.mesh.vertices
         values["where"] = resolve_region(reader, values["where"], vertices, join(key, "where"))
+        chosen = free_vertices(body, region(values["where"], vertices))
+        if not chosen:
+            rule = "a region with at least one vertex that is not pinned"
+            raise reader.error(join(key, "where"), values["where"], rule)
         other = parts.bodies.get(to.get("body")) if isinstance(to.get("body"), str) else None
         if other is None or not other.SOFT or "vertex" in to:
             values["to"] = read_end(parts, to, place)
             return
-        if other is body or not len(_shared_vertices(body, other)):
-            rule = f"another body with vertices where {values['body']} has some"
+        if other is body or not np.isin(_shared_vertices(body, other)[:, 0], chosen).any():
+            rule = f"another body with vertices where {values['body']} has some in `where`"
             raise reader.error(join(place, "body"), to["body"], rule)
         if values["acts"] == "threads":
             raise reader.error(join(key, "acts"), "threads", "springs: twins start in one place")

@@ -131,6 +131,9 @@ class JointLink(SceneLink):
                 if values[name] is not None:
                     rule = f"none: {holds} exactly"
                     raise reader.error(join(key, name), values[name], rule)
+        for name in ("ratio", "shift"):
+            if values["mimic"] is None and values[name] != cls.section()[name].default:
+                raise reader.error(join(key, name), values[name], "none without mimic", "remove it")
         for name in ("coulomb_friction", "armature"):
             if values[name] is not None:
                 check_moving(parts, values["kind"], join(key, name))
