@@ -312,6 +312,7 @@ def document(model: Any, rollout: Any, energy: dict[str, np.ndarray]) -> dict:
     """Content of result.yaml: status, final state, energies, contacts, every parameter."""
     from diffsim_ros.scene.damped_friction import damped_friction
     from diffsim_ros.scene.vertices import centre_of
+    from diffsim_ros.scene.without_effect import without_effect
 
     iterations = np.asarray(rollout.iterations)
     return {
@@ -322,6 +323,7 @@ def document(model: Any, rollout: Any, energy: dict[str, np.ndarray]) -> dict:
         "message": rollout.message,
         "warnings": [
             *damped_friction(model.parts),
+            *without_effect(model.parts),
             *rollout.warnings,
             *model.crossings(rollout),
         ],

@@ -68,7 +68,8 @@ def make(examined: Sequence[Examined], folder: Path, given: Given) -> First:
     if given.size and rest is None:
         notes.append("the body never rests: the ground is taken to be at z = 0")
     if abs(ground) > 1e-9:
-        notes.append(f"heights are lowered by {ground:.4g} m, so that the ground is at z = 0")
+        moved = "lowered" if ground > 0 else "raised"
+        notes.append(f"heights are {moved} by {abs(ground):.4g} m, so that the ground is at z = 0")
     files: list[str] = []
     tosses: dict[str, list[PoseTrial]] = {}
     count, dt = 0, np.inf
