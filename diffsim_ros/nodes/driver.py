@@ -39,9 +39,9 @@ from diffsim_ros.nodes.common import STREAM, Declared, run_node, share_folder
 from diffsim_ros.nodes.controller_server import GRIPPER, SET_IO, SPEED_SCALING
 from diffsim_ros.nodes.convert_motion import Report
 from diffsim_ros.nodes.goal_server import GoalServer
-from diffsim_ros.nodes.jobs import answered, explained, finish, goal_name
+from diffsim_ros.nodes.jobs import explained, finish, goal_name
 from diffsim_ros.nodes.managed import AUTOSTART, ManagedNode
-from diffsim_ros.nodes.motion_job import MotionJob
+from diffsim_ros.nodes.motion_job import MotionJob, reported
 from diffsim_ros.nodes.motion_outputs import ANSWER, STEADY
 from diffsim_ros.nodes.motion_run import BRAKING, MotionRun
 from diffsim_ros.nodes.supervision import BEAT, Supervision
@@ -173,11 +173,7 @@ class Driver(ManagedNode):
         count = len(goal.trajectory.points)
         with self.answering():
             work = self._execute(goal_name(handle), count, command, goal.blend, publish)
-            if handle.is_cancel_requested:  # before it began
-                work.close()
-                report = Report("CANCELED", "on request; nothing was sent")
-            else:
-                report = await answered(work, Report, "REFUSED")
+            report = await reported(handle, work)
             finish(handle, report.code)
             return convert_motion.execute_result(report)
 

@@ -40,11 +40,11 @@ from diffsim_ros.nodes.common import STREAM, Declared, run_node
 from diffsim_ros.nodes.convert_motion import Report
 from diffsim_ros.nodes.driver import FRESH, LINGER, SWITCH
 from diffsim_ros.nodes.goal_server import GoalServer
-from diffsim_ros.nodes.jobs import answered, explained, finish, goal_name
+from diffsim_ros.nodes.jobs import explained, finish, goal_name
 from diffsim_ros.nodes.legged_parameters import CONTROLLER, ROBOT, WHEELS, robot_of
 from diffsim_ros.nodes.legged_supervision import LeggedSupervision
 from diffsim_ros.nodes.managed import AUTOSTART, ManagedNode
-from diffsim_ros.nodes.motion_job import MotionJob
+from diffsim_ros.nodes.motion_job import MotionJob, reported
 from diffsim_ros.nodes.motion_outputs import ANSWER, STEADY
 from diffsim_ros.nodes.supervision import BEAT
 from diffsim_ros.nodes.walk_run import FULL_SPEED, WalkRun, WalkWatch
@@ -149,11 +149,7 @@ class LeggedDriver(ManagedNode):
         name = goal_name(handle)
         with self.answering():
             work = self._execute(name, handle.request.plan, handle.publish_feedback)
-            if handle.is_cancel_requested:  # before it began
-                work.close()
-                report = Report("CANCELED", "on request; nothing was sent")
-            else:
-                report = await answered(work, Report, "REFUSED")
+            report = await reported(handle, work)
             finish(handle, report.code)
             run = self._walk[1] if self._walk is not None else self._run
             return legged.walk_result(report, math.nan if run is None else run.tilt)

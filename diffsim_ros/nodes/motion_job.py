@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import Protocol
+from typing import Any, Protocol
+
+from diffsim_ros.nodes.convert_motion import Report
+from diffsim_ros.nodes.jobs import answered
 
 LOOK = 0.02
 """[s] between two checks of a condition that is waited for."""
@@ -59,3 +62,11 @@ class MotionJob:
                 return False
             self.stop.wait(LOOK)
         return True
+
+
+async def reported(handle: Any, work: Coroutine[Any, Any, Report]) -> Report:
+    """The report of a driver's work on a goal; CANCELED where that was cancelled before."""
+    if handle.is_cancel_requested:
+        work.close()
+        return Report("CANCELED", "on request; nothing was sent")
+    return await answered(work, Report, "REFUSED")

@@ -14,7 +14,7 @@ rclpy = pytest.importorskip("rclpy")
 from std_msgs.msg import String  # noqa: E402
 
 from diffsim_ros.nodes.driver import Driver  # noqa: E402
-from diffsim_ros.nodes.motion_outputs import LIFESPAN  # noqa: E402
+from diffsim_ros.nodes.motion_outputs import LIFESPAN, TopicOutput  # noqa: E402
 from diffsim_ros.nodes.supervision import LATEST  # noqa: E402
 from tests.nodes.conftest import ROOT  # noqa: E402
 from tests.robots.motions import ARM, NAMES, swing  # noqa: E402
@@ -106,3 +106,24 @@ def test_a_stop_that_is_lost_is_followed_by_another(bench):
     assert np.abs(bench.lab.mock.position - motion.positions[-1]).max() > 0.1
     bounds = ARM.limits.acceleration
     assert max(np.abs(one.acceleration / bounds).max() for one in bench.lab.desired) < 1.01
+
+
+def test_a_stop_ends_within_the_limits_where_no_braking_keeps_them():
+    """A joint 10 mrad before its limit at half its speed: the limit of acceleration wants more."""
+    sent = []
+
+    class Node:
+        def create_publisher(self, *_):
+            return self
+
+        def publish(self, message):
+            sent.append(np.array(message.points[-1].positions))
+
+    limits, rate = ARM.limits, np.zeros(6)
+    position = ARM.home.copy()
+    position[0], rate[0] = limits.upper[0] - 0.01, 0.5 * limits.velocity[0]
+    output = TopicOutput(Node(), "controller", limits)
+    output.stop_at_once(NAMES, position, rate, True, None)
+    assert position[0] + 0.5 * output.braking * rate[0] > limits.upper[0]
+    assert sent[0][0] == limits.upper[0]
+    assert np.array_equal(sent[0][1:], position[1:])
