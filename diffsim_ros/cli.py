@@ -35,7 +35,7 @@ COMMANDS = {
     "init": "write a commented scene and estimation for a recording of one's own",
     "estimate": "estimate parameters from recordings, with uncertainty and report",
     "compare": "compare several models on the same recordings",
-    "export": "write what other simulators have a place for: MJCF, URDF, SDF snippets",
+    "export": "write a scene for MuJoCo (MJCF), Drake and ROS (URDF), Gazebo (SDF)",
     "export-video": "make a GIF or MP4 of results or of a scene (also: diffsim export video)",
     "plan": "find controls whose motion reaches goals",
     "policy": "learn a control policy in an environment, or evaluate one",

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from diffsim_ros import _engine
 from diffsim_ros.errors import InputError, NotConverged
-from diffsim_ros.output import write_yaml
+from diffsim_ros.output import write_text, write_yaml
 from diffsim_ros.scene import load_scene as load_model
 from diffsim_ros.scene.build import engine_options
 from diffsim_ros.simulation.batch import RolloutBatch, batch_values
@@ -69,6 +69,26 @@ class Scene(NamedScene):
     def write(self, path: str | Path) -> None:
         """Write the resolved scene as a YAML file, which `load_scene` reads again."""
         write_yaml(Path(path), self.description)
+
+    def export(self, folder: str | Path, *, impact: float = 1.0) -> dict[str, list[str]]:
+        """Write the scene for MuJoCo (scene.mjcf.xml), URDF (Drake, ROS) and SDF (Gazebo).
+
+        impact  speed [m/s] at which MuJoCo's and Gazebo's contacts, whose damping is linear, bounce
+                as the scene's
+        Returns file -> what of the scene it lacks, in words.  Raises InputError for a speed that is
+        not above 0, or a scene without rigid body, particle and solid; FileExistsError, before
+        anything is written, where a file of that name is there.
+        """
+        from diffsim_ros.scene.export import exported  # with SciPy
+
+        files, lacks = exported(self, impact)
+        for name in files:
+            if (Path(folder) / name).exists():
+                raise FileExistsError(17, "file exists", str(Path(folder) / name))
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        for name, content in files.items():
+            write_text(Path(folder) / name, content)
+        return lacks
 
     # --- whole motions --------------------------------------------------------------------------
 

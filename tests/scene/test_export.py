@@ -2,7 +2,6 @@
 
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
 import yaml
 
@@ -12,6 +11,7 @@ from diffsim_ros import _engine
 from diffsim_ros.cli import main
 from diffsim_ros.scene import load_scene
 from diffsim_ros.scene.export import damping_ratio, dissipation, restitution
+from diffsim_ros.scene.export.laws import bounce
 
 SCENE = """
 name: toy
@@ -44,8 +44,23 @@ def test_restitution_is_that_of_the_simulated_law():
 def test_restitution_and_its_inverses():
     for c_n in (1e-4, 9.9e-4, 1.1e-3, 0.2, 1.0, 4.0):
         assert dissipation(restitution(c_n)) == pytest.approx(c_n, rel=1e-6)
-    e, zeta = 0.5, damping_ratio(0.5)
-    assert np.exp(-np.pi * zeta / np.sqrt(1 - zeta**2)) == pytest.approx(e)
+    for e in (0.01, 0.13, 0.14, 0.5, 0.999):
+        assert bounce(damping_ratio(e)) == pytest.approx(e, rel=1e-9)
+    assert damping_ratio(1.0) == 0.0
+
+
+@pytest.mark.parametrize("zeta", [0.05, 0.4, 0.99, 1.0, 1.01, 2.0])
+def test_bounce_is_that_of_a_dashpot_which_only_pushes(zeta):
+    x, v, h = 0.0, 1.0, 1e-5
+    while True:  # x'' = -x - 2 zeta v, by the midpoint rule, until the force ends
+        force = -x - 2 * zeta * v
+        if force > 0 and v < 0 and x > 0:
+            break
+        middle = x + 0.5 * h * v, v + 0.5 * h * force
+        x, v = x + h * middle[1], v + h * (-middle[0] - 2 * zeta * middle[1])
+        if v < 0 and -x - 2 * zeta * v >= 0:
+            break
+    assert bounce(zeta) == pytest.approx(-v, rel=1e-3)
 
 
 def test_drake_gets_the_law_and_the_estimated_friction(folder):
@@ -66,28 +81,34 @@ def test_gazebo_gets_friction_bounce_and_contact(folder):
     assert float(surface.find("contact/ode/kp").text) == 2e4
 
 
-def test_mujoco_reads_it_and_bounces_alike(folder):
+@pytest.mark.parametrize("impact", [1.0, 3.0])
+def test_mujoco_bounces_alike(folder, impact):
     mujoco = pytest.importorskip("mujoco")
-    tree = ElementTree.parse(folder / "scene.mjcf.xml")
-    world = tree.getroot().find("worldbody")
-    ElementTree.SubElement(world, "geom", type="plane", size="1 1 1", condim="1",
-                           solref="-1 -1", priority="-1")  # fmt: skip
-    option = ElementTree.SubElement(tree.getroot(), "option", gravity="0 0 0", timestep="0.0001")
-    model = mujoco.MjModel.from_xml_string(ElementTree.tostring(tree.getroot(), encoding="unicode"))
-    assert option is not None and model.body("ball").mass[0] == pytest.approx(0.2)
+    arguments = [folder.parent / "scene.yaml", "--out", folder.parent / "fast", "--set"]
+    arguments += [f"bodies.ball.velocity=[0, 0, -{impact}]", "--impact", impact]
+    assert main(["export", *map(str, arguments)]) == 0
+    model = mujoco.MjModel.from_xml_path(str(folder.parent / "fast" / "scene.mjcf.xml"))
     data = mujoco.MjData(model)
-    data.qpos[2], data.qvel[2] = 0.06, -1.0
-    for _ in range(2000):
+    mujoco.mj_resetDataKeyframe(model, data, 0)
+    assert data.qvel[2] == -impact
+    while data.qvel[2] < 0 or data.ncon:
         mujoco.mj_step(model, data)
-    assert data.qvel[2] == pytest.approx(restitution(0.3), rel=0.1)
+    assert data.qvel[2] == pytest.approx(impact * restitution(0.3, impact), rel=0.02)
     text = (folder / "scene.mjcf.xml").read_text()
     assert '<elasticity young="20000" poisson="0.4" damping="0.0042" />' in text
 
 
+@pytest.mark.parametrize("speed", ["0", "-1", "nan", "inf"])
+def test_an_impact_without_a_speed_is_refused(folder, speed, capsys):
+    out = folder.parent / "none"
+    assert main(["export", str(folder.parent / "scene.yaml"), f"--impact={speed}",
+                 "--out", str(out)]) == 2  # fmt: skip
+    assert "a speed above 0" in capsys.readouterr().err
+    assert not out.exists()
+
+
 def test_a_scene_without_bodies_that_others_know_is_refused(tmp_path, capsys):
-    (tmp_path / "s.yaml").write_text(
-        "world: {step: 0.01, duration: 0.1}\nbodies: {dot: {type: particle, mass: 0.1}}\n"
-    )
-    assert main(["export", str(tmp_path / "s.yaml"), "--out", str(tmp_path / "o")]) == 2
-    assert "a rigid body or a solid" in capsys.readouterr().err
+    sheet = "config/scenes/cloth_on_sphere.yaml"
+    assert main(["export", sheet, "--out", str(tmp_path / "o")]) == 2
+    assert "a rigid body, a particle or a solid" in capsys.readouterr().err
     assert not (tmp_path / "o").exists()
