@@ -50,8 +50,12 @@ class MjcfFile:
         xml.SubElement(self.root, "option", timestep=text(world["step"]),
                        gravity=text(*self.data.gravity), cone="elliptic",
                        integrator="implicitfast")  # fmt: skip
+        seen = xml.SubElement(self.root, "visual")
+        xml.SubElement(seen, "headlight", ambient="0.3 0.3 0.3", diffuse="0.3 0.3 0.3")
         assets = xml.SubElement(self.root, "asset")
         self.nodes[None] = xml.SubElement(self.root, "worldbody")
+        xml.SubElement(self.nodes[None], "light", pos="0 0 5", dir="0.2 0.3 -1",
+                       directional="true", diffuse="0.4 0.4 0.4", castshadow="false")  # fmt: skip
         for name in self.tree.held:
             self._body(name)
         contacts = self._contacts()

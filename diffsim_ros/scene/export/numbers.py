@@ -215,10 +215,12 @@ class Exported:
         return float(np.mean(field)) if field else 0.0
 
     def picture(self, name: str) -> Geom | None:
-        """What is seen of a rigid body that has no shape, but a `picture` of its own."""
-        if not getattr(self.parts.bodies[name], "picture", None):
+        """What is seen of a rigid body that has no shape: its `picture`, else a box as heavy and
+        as hard to turn; None where nothing is."""
+        body = self.parts.bodies[name]
+        if body.WORD != "rigid" or body.info().kind != "mesh" or (body.form and not body.picture):
             return None
-        size = np.array(self.parts.bodies[name].info().size)
+        size = np.array(body.info().size)
         own = f"{name}_picture"
         return Geom(own, "mesh", size, np.zeros(3), UPRIGHT, f"{own}.obj")
 
