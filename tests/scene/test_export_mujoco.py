@@ -6,6 +6,7 @@ import yaml
 
 pytest.importorskip("diffsim_ros._engine", reason="the engine is not built")
 
+import diffsim_ros
 from diffsim_ros import _engine
 from diffsim_ros.scene import load_scene
 from diffsim_ros.scene.export import CONTROLS, exported
@@ -62,6 +63,31 @@ SCENES = {
           "keys": [0.2, 0.8, 0.1], "interval": 0.15},
          {"type": "motor", "name": "push", "joint": "two", "kind": "torque",
           "keys": [0.0, 0.1], "interval": 0.3}]),
+    "motor on a hinge that is turned round": scene(
+        {"arm": ARM, "fore": FORE},
+        [{**LINK, **HINGE, **EXACT},
+         {**ELBOW, "kind": "hinge", "axis": [0, 1, 0], "body_a": "fore", "body_b": "arm",
+          "coordinate": 0.2, "stiffness": 1e8},
+         {"type": "motor", "name": "drive", "joint": "two", "stiffness": 8, "damping": 0.1,
+          "keys": 0.6}]),
+    "planar, started elsewhere": scene(
+        {"arm": {**ARM, "pose": {"position": [0.12, 0, 1]}, "velocity": [0.3, 0, 0.2],
+                 "angular_velocity": [0, 2.0, 0]}},
+        [{**LINK, "kind": "planar", "axis": [0, 1, 0], "stiffness": 1e7},
+         {"type": "spring", "name": "coil", "stiffness": 60, "rest_length": 0.3,
+          "pairs": [{"a": {"world": [0.3, 0, 0.7]}, "b": {"body": "arm", "point": [0.1, 0, 0]}}]}],
+        values={"arm.position.x": 0.2, "arm.position.z": 0.9, "arm.rotation.y": 0.5}),
+    "stiff rod": scene(
+        {"bob": {"type": "particle", "mass": 0.2, "pose": {"position": [0.3, 0, 1]}}},
+        [{"type": "spring", "name": "rod", "stiffness": 1e8, "damping": 100, "rest_length": 0.3,
+          "pairs": [{"a": {"world": [0, 0, 1]}, "b": {"body": "bob"}}]}]),
+    "loop of hinges": scene(
+        {"arm": ARM, "fore": FORE},
+        [{**LINK, "kind": "hinge", "axis": [0, 1, 0], "coordinates": "constrained"},
+         {**LINK, **EXACT, "name": "three", "body_b": "fore", "kind": "ball",
+          "position": [0.45, 0.06, 1.07]},
+         {**ELBOW, **EXACT, "kind": "hinge", "axis": [0, 1, 0], "body_a": "fore",
+          "body_b": "arm"}]),
     "loop": scene(
         {"arm": ARM, "fore": FORE},
         [{**LINK, **EXACT, "kind": "hinge", "axis": [0, 1, 0]},
@@ -87,6 +113,12 @@ SCENES = {
 }  # fmt: skip
 WITHIN = {"universal, seen from its other body": 5e-5, "free chain with motors": 5e-5}
 """[m], where 1e-5 is too little: a joint is a spring here, a motor's control held for a step."""
+
+
+LACKS = {
+    "chain whose hinge is turned round": ["the stiffness of the limits of joint one"],
+    "stiff rod": ["the stretch of spring rod, too stiff for steps of this size"],
+}
 
 
 def written(description, folder):
@@ -133,8 +165,7 @@ def test_mujoco_moves_as_the_scene(name, tmp_path):
     assert start == pytest.approx((0, 0), abs=1e-7)
     most = WITHIN.get(name, 1e-5)
     assert end[0] < most and end[1] < 10 * most, end
-    limited = "chain whose hinge" in name
-    assert lacks == (["the stiffness of the limits of joint one"] if limited else [])
+    assert lacks == LACKS.get(name, [])
 
 
 TOUCHING = """
@@ -163,6 +194,52 @@ def test_what_touches_comes_to_rest_where_it_does_in_the_scene(tmp_path):
     assert there.geom("post_geom").pos == pytest.approx([1, 0, 0.2])
     _, end = apart(model, there, [], model.steps)
     assert end[0] < 2e-3 and end[1] < 0.01  # what presses sinks less in MuJoCo
+
+
+LAWS = """
+world: {step: 0.001, duration: 0.1}
+bodies:
+  one: {shape: {box: {size: [0.1, 0.1, 0.1]}}, mass: 1, pose: {position: [0, 0, 1]}}
+  two: {shape: {box: {size: [0.1, 0.1, 0.1]}}, mass: 3, pose: {position: [0, 0, 2]}}
+  tip: {shape: {box: {size: [0.1, 0.1, 0.1]}}, mass: 2, pose: {position: [0.2, 0, 2]}}
+sdfs: {floor: {plane: {offset: 0.1}}, post: {sphere: {radius: 0.05}}}
+contact:
+  - {pairs: [[one, two]], k_n: 6000, c_f: 0.5, c_spin: 0.01, c_roll: 0.002}
+  - {name: low, points: tip, against: floor, k_n: 4000, c_f: 0.5}
+  - {name: high, points: one, against: post, damping: thesis, k_n: 1000, k_d: 20}
+links: [{type: joint, name: bond, kind: weld, body_a: two, body_b: tip, position: [0.1, 0, 2],
+         coordinates: reduced}]
+values: {low.surface_offset: 0.02, low.surface_scale: 2, high.surface_scale: 3}
+"""
+
+
+def test_laws_of_contacts_are_per_mass_of_what_they_carry(tmp_path):
+    _, there, _ = written(yaml.safe_load(LAWS), tmp_path)
+    found = {}
+    for k in range(there.npair):
+        names = {there.geom(g).name for g in (there.pair_geom1[k], there.pair_geom2[k])}
+        found[frozenset(names)] = there.pair_solref[k], there.pair_friction[k], there.pair_dim[k]
+    stiffness, friction, size = found[frozenset({"one_geom", "two_geom"})]
+    # bodies two and tip are one of 5 kg, of which both touch: a half each
+    assert stiffness[0] == pytest.approx(-6000 * (1 / 1 + 1 / 2.5) / 0.95)
+    assert friction == pytest.approx([0.5, 0.5, 0.01, 0.002, 0.002]) and size == 6
+    stiffness, _, size = found[frozenset({"tip_geom", "floor_geom"})]
+    assert stiffness[0] == pytest.approx(-4000 / 2.5 / 0.95) and size == 3
+    stiffness, _, _ = found[frozenset({"one_geom", "post_geom"})]
+    assert stiffness == pytest.approx([-1000 / 0.95, -20 / 0.95])  # a linear dashpot as it is
+    assert there.geom("floor_geom").pos[2] == pytest.approx(2 * 0.1 + 0.02)
+    assert there.geom("post_geom").size[0] == pytest.approx(3 * 0.05)
+
+
+def test_files_that_exist_are_not_replaced(tmp_path):
+    scene_ = diffsim_ros.load_scene("config/scenes/pendulum.yaml")
+    assert scene_.export(tmp_path) == exported(scene_)[1]
+    first = (tmp_path / "scene.urdf").stat().st_mtime_ns
+    (tmp_path / "scene.mjcf.xml").unlink()
+    with pytest.raises(FileExistsError, match=r"scene\.urdf"):
+        scene_.export(tmp_path)
+    assert not (tmp_path / "scene.mjcf.xml").exists()
+    assert (tmp_path / "scene.urdf").stat().st_mtime_ns == first
 
 
 def test_a_walking_robot_stands(tmp_path):
