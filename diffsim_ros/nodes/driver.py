@@ -44,8 +44,9 @@ from diffsim_ros.nodes.jobs import explained, finish, goal_name
 from diffsim_ros.nodes.managed import AUTOSTART, ManagedNode
 from diffsim_ros.nodes.motion_job import MotionJob, reported
 from diffsim_ros.nodes.motion_outputs import ANSWER, STEADY
-from diffsim_ros.nodes.motion_run import BRAKING, MotionRun
+from diffsim_ros.nodes.motion_run import MotionRun
 from diffsim_ros.nodes.supervision import BEAT, Supervision
+from diffsim_ros.nodes.watched_run import BRAKING
 from diffsim_ros.robots.arm import load_arm
 from diffsim_ros.robots.blend import blended, from_present
 from diffsim_ros.robots.command import JointCommand, JointSample

@@ -119,7 +119,7 @@ class LeggedDriver(ManagedNode):
     def __init__(self, **options: Any) -> None:
         super().__init__("legged_driver", **options)
         self._job: MotionJob | None = None  # that is being checked
-        self._walk: tuple[str, WalkRun] | None = None  # goal of the plan that runs, and its run
+        self._walk: WalkRun | None = None  # that runs
         self._last, self._leaving = "no walk yet", False
         self._idle = threading.Event()
         self._idle.set()
@@ -151,7 +151,7 @@ class LeggedDriver(ManagedNode):
             work = self._execute(name, handle.request.plan, handle.publish_feedback)
             report = await reported(handle, work)
             finish(handle, report.code)
-            run = self._walk[1] if self._walk is not None else self._run
+            run = self._walk or self._run
             return legged.walk_result(report, math.nan if run is None else run.tilt)
 
     _run: WalkRun | None = None
@@ -168,8 +168,8 @@ class LeggedDriver(ManagedNode):
         name = goal_name(handle)
         if self._job is not None and self._job.name == name and not self._job.ended:
             self._job.cancel("on request")
-        elif self._walk is not None and self._walk[0] == name:
-            self._walk[1].cancel("on request")
+        elif self._walk is not None and name in (self._walk.goal, self._walk.joining):
+            self._walk.cancel("on request")
         else:
             return CancelResponse.REJECT
         return CancelResponse.ACCEPT
@@ -192,9 +192,9 @@ class LeggedDriver(ManagedNode):
             got = f"{len(message.trajectory.points)} points"
             return Report("REFUSED", str(InputError("trajectory", "points", got, rule)))
         done = Future()
-        running = self._walk[1] if self._walk is not None else None
+        running = self._walk
         run = running or WalkRun(
-            self.supervision, self._watch(), partial(self.from_thread, feedback)
+            self.supervision, self._watch(), partial(self.from_thread, feedback), name
         )
         self._job = job = MotionJob(name, run if running is None else _Unsent(), self["dry_run"])
 
@@ -247,29 +247,24 @@ class LeggedDriver(ManagedNode):
         if job.why:
             ended(Report("CANCELED", f"{job.why}; nothing was sent"))
             return
-        name = job.name
         self._job = None if self._job is job else self._job
 
         def over(report: Report) -> None:
-            if self._walk is not None and self._walk == (name, run):
-                self.from_thread(self._forget, name, run)
+            if self._walk is run and run.goal == job.name:
+                self.from_thread(self._forget, run)
             ended(report)
 
         if running:
-            if self._walk is None or self._walk[1] is not run:
+            if self._walk is not run:
                 ended(Report("REFUSED", "the plan that it continues has ended; nothing was sent"))
-                return
-            before = self._walk
-
-            def taken(report: Report) -> None:
-                if report.code == "REFUSED":  # the walk before goes on
-                    self.from_thread(self._set_walk, before)
-                over(report)
-
-            self._walk = name, run
-            self.supervision.do(run.go_on(course, self._to_send(check), taken), lambda *_: None)
+            elif run.joining:
+                text = f"another plan is being sent ({run.joining}); nothing was sent"
+                ended(Report("BUSY", text))
+            else:
+                run.joining = job.name
+                self.supervision.do(run.go_on(course, self._to_send(check), over), lambda *_: None)
             return
-        self._walk, self._run = (name, run), run
+        self._walk = self._run = run
         self._idle.clear()
         whole = run.whole(course, partial(self._to_send(check), course), over)
         self.supervision.do(whole, lambda *_: self.from_thread(self._finished))
@@ -283,12 +278,8 @@ class LeggedDriver(ManagedNode):
 
         return both
 
-    def _set_walk(self, walk: tuple[str, WalkRun]) -> None:
-        if not self._idle.is_set():
-            self._walk = walk
-
-    def _forget(self, name: str, run: WalkRun) -> None:
-        if self._walk == (name, run):
+    def _forget(self, run: WalkRun) -> None:
+        if self._walk is run:
             self._walk = None
 
     def _finished(self) -> None:
@@ -384,7 +375,7 @@ class LeggedDriver(ManagedNode):
         if not self.active:
             text = "inactive: nothing is accepted"
         if self._walk is not None:
-            text = f"{self._walk[0]}: {self._walk[1].shown()}"
+            text = f"{self._walk.goal}: {self._walk.shown()}"
         if not 0.0 <= age <= self["state_age"]:
             level, text = "warn", f"{text}; no joint states" if math.isnan(age) else text
         values = {
@@ -413,7 +404,7 @@ class LeggedDriver(ManagedNode):
         if self._job is not None:
             self._job.cancel(why)
         if self._walk is not None:
-            self._walk[1].cancel(why)
+            self._walk.cancel(why)
 
 
 class _Unsent:
