@@ -8,10 +8,13 @@ import pytest
 
 rclpy = pytest.importorskip("rclpy")
 
+from rclpy.parameter import Parameter  # noqa: E402
 from rclpy.task import Future  # noqa: E402
-from sensor_msgs.msg import Imu  # noqa: E402
+from sensor_msgs.msg import Imu, JointState  # noqa: E402
+from std_msgs.msg import Float64MultiArray  # noqa: E402
 
 from diffsim_ros.nodes import watched_run  # noqa: E402
+from diffsim_ros.nodes.common import STREAM, BaseNode  # noqa: E402
 from diffsim_ros.nodes.convert import time_message  # noqa: E402
 from diffsim_ros.nodes.convert_motion import Report  # noqa: E402
 from diffsim_ros.nodes.driver import Driver  # noqa: E402
@@ -350,3 +353,79 @@ def test_a_tilt_counts_by_its_stamp():
     assert np.isclose(node.tilt, 0.2) and node.tilt_age == 0.0
     node._on_imu(imu(0, 0.3))  # of a driver that gives none
     assert np.isclose(node.tilt, 0.3) and node.tilt_age == 0.0
+
+
+# --- wheels --------------------------------------------------------------------------------------
+
+
+class Controller(BaseNode):
+    """Of wheels: notes what they are commanded."""
+
+    def __init__(self, **timeouts):
+        super().__init__("wheel_velocity_controller")
+        self.commands = []
+        for name, value in timeouts.items():
+            self.declare_parameter(name, value)
+        self.create_subscription(
+            Float64MultiArray, "~/commands", lambda m: self.commands.append(list(m.data)), STREAM
+        )
+
+
+def legged(ros, capfd, **parameters):
+    """A driver of a robot on wheels in the wall's time, and all that it has logged."""
+    given = {"robot": "agilebot", "dry_run": False, "server_timeout": 0.6}
+    driver = ros.start_with(LeggedDriver, **given | parameters)
+    return driver, lambda: capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("timeouts", "why"),
+    [
+        ({}, "has none of cmd_vel_timeout"),
+        ({"command_timeout": 0.0}, "has none of cmd_vel_timeout"),
+        ({"command_timeout": 0.5}, ""),
+        (None, "does not say whether it stops"),
+    ],
+)
+def test_wheels_that_would_go_on_without_a_driver_are_warned_of(ros, capfd, timeouts, why):
+    if timeouts is not None:
+        ros.start(Controller(**timeouts))
+    driver, log = legged(ros, capfd)
+    told = []
+    if why:
+        ros.until(lambda: told.append(log()) or why in "".join(told), why)
+        assert "keep their last speed if this driver is killed" in "".join(told)
+        return
+    clients = driver.supervision.clients
+    names = lambda: [client.srv_name for client in list(clients)]  # noqa: E731
+    ros.until(lambda: not any("wheel" in name for name in names()), "the answer")
+    assert "last speed" not in log()
+
+
+def test_wheels_that_a_killed_driver_left_turning_are_stopped(ros, capfd):
+    controller = ros.start(Controller(cmd_vel_timeout=0.0))
+    driver, log = legged(ros, capfd, dry_run=True)
+    names = driver.supervision.wheel_names
+    states = ros.node.create_publisher(JointState, "/joint_states", STREAM)
+
+    def say(*speeds):
+        message = JointState(name=list(names), position=[0.0] * 4, velocity=list(speeds))
+        message.header.stamp = ros.node.get_clock().now().to_msg()
+        states.publish(message)
+        return controller.commands
+
+    seen = []
+    watch = driver.supervision._wheels.on_joint_state
+    driver.supervision._wheels.on_joint_state = lambda *m: (watch(*m), seen.append(m))
+    ros.until(lambda: (say(0.0, 4.0, 0.0, 0.0), len(seen) > 3)[1], "states in a dry run")
+    assert not controller.commands
+    driver.set_parameters([Parameter("dry_run", value=False)])
+    ros.until(lambda: say(0.0, 4.0, 0.0, np.nan), "a command")
+    assert controller.commands[0] == [0.0] * 4
+    assert f"{names[1]} turn, and no plan runs" in log()
+    seen.clear()
+    ros.until(lambda: (say(0.0, 0.0, 0.0, 0.0), len(seen) > 3)[1], "states at rest")
+    count = len(controller.commands)
+    seen.clear()
+    ros.until(lambda: (say(0.0, 4.0, 0.0, 0.0), len(seen) > 3)[1], "another's command")
+    assert len(controller.commands) == count  # somebody drives it by hand: not this driver's affair
