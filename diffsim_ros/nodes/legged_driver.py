@@ -31,6 +31,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from diffsim_interfaces.action import ExecuteLocomotion
 from diffsim_interfaces.msg import LocomotionPlan
 from rclpy.action import CancelResponse
+from rclpy.serialization import deserialize_message
 from rclpy.task import Future
 
 from diffsim_ros.errors import InputError
@@ -60,6 +61,8 @@ from diffsim_ros.robots.blend import blended
 from diffsim_ros.robots.start_check import check_start, check_state
 from diffsim_ros.robots.trajectory_check import Rules
 
+POINT, REST = 50, 200
+"""Bytes of a message per joint and point, and per point: more than it has."""
 ENDING = 10.0
 """[s] of the wall that the end of a walk is waited for as the driver is ended."""
 
@@ -131,8 +134,9 @@ class LeggedDriver(ManagedNode):
         self.beaten = monotonic()
         self.supervision = LeggedSupervision(self, self.robot, lambda: self.beaten)
         self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", STREAM)
+        # raw: a huge message is refused by its size, and parsed by the thread that checks it
         self.create_subscription(
-            LocomotionPlan, "~/plan", self._on_topic, STREAM, callback_group=self.together
+            LocomotionPlan, "~/plan", self._on_topic, STREAM, callback_group=self.together, raw=True
         )
         self.create_timer(self["period"], self._diagnose, clock=STEADY)
         self.create_timer(BEAT, self._beat, clock=STEADY)
@@ -148,7 +152,9 @@ class LeggedDriver(ManagedNode):
     async def _on_goal(self, handle) -> ExecuteLocomotion.Result:
         name = goal_name(handle)
         with self.answering():
-            work = self._execute(name, handle.request.plan, handle.publish_feedback)
+            plan = handle.request.plan
+            count = len(plan.trajectory.points)
+            work = self._execute(name, count, lambda: plan, handle.publish_feedback)
             report = await reported(handle, work)
             finish(handle, report.code)
             run = self._walk or self._run
@@ -157,9 +163,11 @@ class LeggedDriver(ManagedNode):
     _run: WalkRun | None = None
     _topics = 0
 
-    async def _on_topic(self, message: LocomotionPlan) -> None:
+    async def _on_topic(self, message: bytes) -> None:
         self._topics += 1  # a name of its own: what one continues is over, it is not
-        await self._execute(f"topic {self._topics}", message, lambda _: None)
+        count = len(message) // (POINT * len(self.robot.joint_names) + REST)
+        plan = partial(deserialize_message, message, LocomotionPlan)
+        await self._execute(f"topic {self._topics}", count, plan, lambda _: None)
 
     def _beat(self) -> None:
         self.beaten = monotonic()
@@ -174,23 +182,17 @@ class LeggedDriver(ManagedNode):
             return CancelResponse.REJECT
         return CancelResponse.ACCEPT
 
-    async def _execute(self, name: str, message: LocomotionPlan, feedback: Callable) -> Report:
-        """Check, and unless it is a dry run carry out; always answers."""
-        if self._leaving:
-            return Report("CANCELED", "the driver is ended; nothing was sent")
-        try:
-            self.check_active()
-        except InputError as error:
-            return Report("REFUSED", str(error))
-        if self._job is not None:
-            text = f"a plan is being checked ({self._job.name}); nothing was sent"
-            return Report("BUSY", text)
-        if self._walk is None and self.supervision.run is not None:
-            return Report("BUSY", "the last walk is being stopped; nothing was sent")
-        if len(message.trajectory.points) > self["max_points"]:
-            rule = f"2 to {self['max_points']} points"
-            got = f"{len(message.trajectory.points)} points"
-            return Report("REFUSED", str(InputError("trajectory", "points", got, rule)))
+    async def _execute(
+        self, name: str, count: int, plan: Callable[[], LocomotionPlan], feedback: Callable
+    ) -> Report:
+        """Check, and unless it is a dry run carry out; always answers.
+
+        count  of points: what is too large, or comes while another plan is checked, is not parsed
+        """
+        refused = self._not_now(count)
+        if refused is not None:
+            self.get_logger().warning(f"{name}: {refused.code} {refused.message}")
+            return refused
         done = Future()
         running = self._walk
         run = running or WalkRun(
@@ -208,23 +210,44 @@ class LeggedDriver(ManagedNode):
         def ended(report: Report) -> None:
             self.from_thread(end, report)
 
-        arguments = (job, message, run, running is not None, ended)
+        arguments = (job, plan, run, running is not None, ended)
         threading.Thread(target=self._work, args=arguments, name="check", daemon=True).start()
         report = await done
-        self._last = f"{name}: {message.name} {report.code} {report.message}".rstrip()
+        self._last = f"{name}: {job.plan} {report.code} {report.message}".rstrip()
         if report.code in ("SUCCESS", "CANCELED"):
             self.get_logger().info(self._last)
         else:
             self.get_logger().error(self._last)
         return report
 
+    def _not_now(self, count: int) -> Report | None:
+        """Why a request is refused at once, None if it is not."""
+        if self._leaving:
+            return Report("CANCELED", "the driver is ended; nothing was sent")
+        try:
+            self.check_active()
+        except InputError as error:
+            return Report("REFUSED", str(error))
+        if self._job is not None:
+            text = f"a plan is being checked ({self._job.name}); nothing was sent"
+            return Report("BUSY", text)
+        if self._walk is None and self.supervision.run is not None:
+            return Report("BUSY", "the last walk is being stopped; nothing was sent")
+        if count > self["max_points"]:
+            rule = f"2 to {self['max_points']} points"
+            got = f"{count} points or more"
+            return Report("REFUSED", str(InputError("trajectory", "points", got, rule)))
+        return None
+
     def _work(
-        self, job: MotionJob, message: LocomotionPlan, run: WalkRun, running: bool,
+        self, job: MotionJob, plan: Callable[[], LocomotionPlan], run: WalkRun, running: bool,
         ended: Callable[[Report], None],
     ) -> None:  # fmt: skip
         """In a thread of its own: check, then pass it to the supervision."""
         try:
-            course, check = self._prepared(job, legged.plan_of(message), run if running else None)
+            given = legged.plan_of(plan())
+            job.plan = given.name
+            course, check = self._prepared(job, given, run if running else None)
             if job.dry or self["dry_run"]:
                 size = f"{len(course.trajectory.times)} points, {course.duration:.3f} s"
                 text = f"dry run: {size}, nothing was sent"

@@ -10,9 +10,11 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from control_msgs.action import FollowJointTrajectory
 from rclpy.task import Future
 
 from diffsim_ros.nodes import convert_locomotion as legged
+from diffsim_ros.nodes import convert_motion
 from diffsim_ros.nodes.convert_motion import Report
 from diffsim_ros.nodes.motion_outputs import PointOutput, within
 from diffsim_ros.nodes.watched_run import WatchedRun
@@ -32,6 +34,9 @@ FULL_SPEED = 0.99
 """Speed scaling below which a robot is slowed down."""
 SETTLED = 0.15
 """[rad or m] from the standing pose within which a robot that was stopped stands."""
+OTHER, AROUND, STEP = 0.1, 0.25, 0.01
+"""[rad or m] from the plan, at no time within AROUND [s] (in steps of STEP) nearer, at which a
+controller runs another trajectory."""
 LEAP = 0.1
 """[s] by which a clock of real time may be ahead of the time that has passed between two looks."""
 
@@ -91,6 +96,7 @@ class WalkRun(WatchedRun):
         self._since: dict[str, int] = {}  # a joint's excess -> ROS time [ns] when it began
         self._error, self.worst, self.tilt = math.nan, math.nan, math.nan
         self._speeds = np.zeros(len(node.wheel_names))
+        self._others = 0  # feedback in a row that is of another trajectory
 
     # --- from any thread ------------------------------------------------------------------------
 
@@ -123,8 +129,7 @@ class WalkRun(WatchedRun):
 
     def on_joint_state(self, state: ReceivedState) -> None:
         """A new joint state: distance from the plan, speeds, efforts."""
-        stopped = self._halted.done() and self._standing is None
-        if self._course is None or stopped or not self._under_way:
+        if not self._is_watched:
             return
         time = (state.stamp - self._begin) / NANO
         q, _, _ = self._course.trajectory.at(time)
@@ -146,6 +151,29 @@ class WalkRun(WatchedRun):
         for what, values, bound, unit in checks:
             for name, value, limit in zip(names, values, bound, strict=True):
                 self._look_beyond(f"{what} of joint {name}", float(value), limit, unit, state.stamp)
+
+    @property
+    def _is_watched(self) -> bool:
+        """Whether the course should be what the robot does."""
+        stopped = self._halted.done() and self._standing is None
+        return self._course is not None and self._under_way and not stopped
+
+    def _on_feedback(self, message: FollowJointTrajectory.Feedback) -> None:
+        """The controller's feedback shows whose trajectory it runs."""
+        if not self._is_watched:
+            return
+        own, now = self._course.trajectory, self._node.now()
+        rows = convert_motion.feedback_rows(message, own.names)
+        if rows is None:
+            return
+        stamp, desired, _ = rows
+        time = ((stamp if abs(now - stamp) < NANO else now) - self._begin) / NANO
+        q, _, _ = own.at(np.arange(time - AROUND, time + AROUND, STEP))
+        away = float(np.abs(q - desired).max(axis=1).min())
+        self._others = self._others + 1 if away > OTHER else 0
+        if self._others > 1:  # one may be from before a plan was sent that continues
+            name = self._output.name
+            self._halt(f"{name} runs another trajectory: it commands {away:.3g} rad from the plan")
 
     def _look_beyond(self, what: str, value: float, limit: float, unit: str, stamp: int) -> None:
         if not value > limit:
@@ -232,7 +260,7 @@ class WalkRun(WatchedRun):
         if given_up or self._halted.done():
             self._under_way = False
             return Report("CANCELED", f"{given_up or self._halted.result()}; nothing was sent")
-        refused = await self._output.start(course.trajectory, lambda _: None, self._halted)
+        refused = await self._output.start(course.trajectory, self._on_feedback, self._halted)
         if refused is not None:
             return refused
         timer = self._node.create_timer(
@@ -270,7 +298,7 @@ class WalkRun(WatchedRun):
         self._begin = self._node.now()
         self._report = lambda report: (before(report), on_report(report))  # whose it is, is open
         try:  # whoever cancels it meanwhile waits for the answer: `_stand` would be cancelled too
-            refused = await self._output.start(whole.trajectory, lambda _: None, Future())
+            refused = await self._output.start(whole.trajectory, self._on_feedback, Future())
         except Exception as error:  # what runs may be neither the walk before nor this one
             traceback.print_exc()
             self._halt(f"a defect of the driver: {type(error).__name__}: {error}")
@@ -340,7 +368,7 @@ class WalkRun(WatchedRun):
         over, speeds, self._standing = stand.duration, self._speeds, Future()
         self._course, self._begin = replace(self._course, trajectory=stand), begun
         self._since.clear()
-        refused = await self._output.start(stand, lambda _: None, Future())
+        refused = await self._output.start(stand, self._on_feedback, Future())
         if refused is not None:
             return f"{refused.message}; {await self._output.stop(self._current)}"
         end = monotonic() + (over + self._watch.settle) * 20.0  # simulated time may be slow

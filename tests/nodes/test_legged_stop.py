@@ -1,5 +1,6 @@
 """How a legged robot is brought to stand, and what becomes of a walk that cannot be continued."""
 
+import threading
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -8,15 +9,19 @@ import pytest
 
 rclpy = pytest.importorskip("rclpy")
 
+from diffsim_interfaces.msg import LocomotionPlan  # noqa: E402
+from geometry_msgs.msg import Pose  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
+from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
 from rclpy.task import Future  # noqa: E402
 from sensor_msgs.msg import Imu, JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
+from trajectory_msgs.msg import JointTrajectoryPoint  # noqa: E402
 
-from diffsim_ros.nodes import watched_run  # noqa: E402
+from diffsim_ros.nodes import legged_driver, watched_run  # noqa: E402
 from diffsim_ros.nodes.common import STREAM, BaseNode  # noqa: E402
 from diffsim_ros.nodes.convert import time_message  # noqa: E402
-from diffsim_ros.nodes.convert_motion import Report  # noqa: E402
+from diffsim_ros.nodes.convert_motion import Report, follow_feedback  # noqa: E402
 from diffsim_ros.nodes.driver import Driver  # noqa: E402
 from diffsim_ros.nodes.legged_driver import LeggedDriver  # noqa: E402
 from diffsim_ros.nodes.legged_supervision import LeggedSupervision  # noqa: E402
@@ -179,6 +184,22 @@ def test_wheels_are_slowed_down_and_never_driven_faster_as_it_is_brought_to_stan
     assert max(node.rolled) <= 2.0 and node.rolled[0] == 2.0 and node.rolled[-1] == 0.0
 
 
+def feedback(time, hip):
+    """Of the controller at a ROS time [ns], with the place where it commands the hip."""
+    desired = SimpleNamespace(position=np.array([hip, 0.0]), velocity=np.zeros(2),
+                              acceleration=np.zeros(2))  # fmt: skip
+    return follow_feedback(("hip", "knee"), time, desired, np.zeros(2), np.zeros(2))
+
+
+def test_another_clients_trajectory_in_the_controller_stops_a_walk():
+    found, _, node, _ = walking()
+    for hip in (0.5, 0.45, 0.55, 0.7, 0.4, 0.9, 0.5, 0.9):  # late, early, one that is another's
+        found._on_feedback(feedback(node.time, hip))
+        assert not found._halted.done(), hip
+    found._on_feedback(feedback(node.time, 0.8))
+    assert "controller runs another trajectory: it commands 0.1" in found._halted.result()
+
+
 # --- a walk that is continued ---------------------------------------------------------------------
 
 
@@ -318,9 +339,8 @@ def test_a_driver_is_busy_while_its_last_motion_is_being_stopped(kind):
 
         __getitem__ = dict.__getitem__
 
-    message = SimpleNamespace(trajectory=SimpleNamespace(points=[]))
-    arguments = ("goal", message, None) if kind is LeggedDriver else ("goal", 2, None, 0.0, None)
-    report = run(Stub()._execute(*arguments))
+    arguments = (None, None) if kind is LeggedDriver else (None, 0.0, None)
+    report = run(Stub()._execute("goal", 2, *arguments))
     assert report.code == "BUSY" and "being stopped" in report.message
 
 
@@ -429,3 +449,46 @@ def test_wheels_that_a_killed_driver_left_turning_are_stopped(ros, capfd):
     seen.clear()
     ros.until(lambda: (say(0.0, 4.0, 0.0, 0.0), len(seen) > 3)[1], "another's command")
     assert len(controller.commands) == count  # somebody drives it by hand: not this driver's affair
+
+
+# --- a huge plan ---------------------------------------------------------------------------------
+
+
+def test_a_plan_of_the_topic_is_not_parsed_where_cancellations_are_received(ros, monkeypatch):
+    """It would stop a walk where that takes longer than the watchdog; by its size, it is not at all
+    where it is too large."""
+    driver, parsed = ros.start_with(LeggedDriver, max_points=100), []
+
+    def parse(message, kind):
+        parsed.append(threading.current_thread().name)
+        return deserialize_message(message, kind)
+
+    monkeypatch.setattr(legged_driver, "deserialize_message", parse)
+    plans = ros.node.create_publisher(LocomotionPlan, "/legged_driver/plan", STREAM)
+    ros.until(plans.get_subscription_count, "the driver")
+    plan = LocomotionPlan(name="walk-1", robot="another")
+    plans.publish(plan)
+    ros.until(lambda: "walk-1 REFUSED plan: robot" in driver._last, "its refusal")
+    assert parsed == ["check"]
+    plan.trajectory.points = [
+        JointTrajectoryPoint(positions=[0.0] * 12, velocities=[0.0] * 12, effort=[0.0] * 12)
+    ] * 1000  # fmt: skip
+    plans.publish(plan)
+    ros.until(lambda: driver._topics == 2, "the second")
+    plans.publish(LocomotionPlan(name="walk-3", robot="another"))
+    ros.until(lambda: "walk-3 REFUSED" in driver._last, "the third")
+    assert parsed == ["check"] * 2
+
+
+def test_a_plan_of_as_many_points_as_are_permitted_is_never_too_large_by_its_size():
+    plan = LocomotionPlan(name="walk-1", robot="quadruped")
+    plan.trajectory.joint_names = [f"joint {k}" for k in range(3)]
+    row = [0.0] * 3
+    plan.trajectory.points = [
+        JointTrajectoryPoint(positions=row, velocities=row, accelerations=row, effort=row)
+    ] * 1000  # fmt: skip
+    plan.wheels, plan.wheel_speeds = ["w"] * 6, [0.0] * 6000
+    plan.end_effectors, plan.contact = ["e"] * 6, [True] * 6000
+    plan.phase, plan.base = [0.0] * 1000, [Pose()] * 1000
+    size = len(serialize_message(plan))
+    assert size // (legged_driver.POINT * 3 + legged_driver.REST) <= 1000
