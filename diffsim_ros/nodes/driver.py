@@ -274,7 +274,7 @@ class Driver(ManagedNode):
         """
 
         def answer(report: Report | None, error: BaseException | None = None) -> None:
-            if isinstance(error, ObstaclesChanged) and left > 0:
+            if isinstance(error, ObstaclesChanged) and left > 0 and not job.ended:
                 self._begin_work(job, command, blend, end, left - 1)
                 return
             if error is not None:

@@ -57,8 +57,9 @@ class LeggedSupervision(Supervision):
         return None
 
     def _on_state(self, message: JointState) -> None:
-        if len(message.effort) == len(message.name):
-            self.efforts = dict(zip(message.name, message.effort, strict=True))
+        if set(self.states.names) <= set(message.name):  # not of the wheels alone
+            fits = len(message.effort) == len(message.name)
+            self.efforts = dict(zip(message.name, message.effort, strict=True)) if fits else {}
         super()._on_state(message)
         rules = self._driver.active and not self["dry_run"]
         self._wheels.on_joint_state(message, rules, self.run is not None)

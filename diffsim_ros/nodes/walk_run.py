@@ -289,7 +289,9 @@ class WalkRun(WatchedRun):
             check_junction(whole, course.trajectory.times[0] + shift, self._node.robot)
         except Exception as error:
             self.joining = ""
-            on_report(Report("REFUSED", f"{error}; the walk before goes on"))
+            refused = Report("REFUSED", f"{error}; the walk before goes on")
+            canceled = Report("CANCELED", f"{self._canceled}; nothing was sent")
+            on_report(canceled if self._canceled else refused)
             return
         walk = self._course, self._own, self._shift, self._begin, self._before, self._report
         before, ending = walk[-1], [*self._before, (self._course.name, -self._shift, shifted.since)]

@@ -1,6 +1,5 @@
 """How a legged robot is brought to stand, and what becomes of a walk that cannot be continued."""
 
-import threading
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -9,17 +8,10 @@ import pytest
 
 rclpy = pytest.importorskip("rclpy")
 
-from diffsim_interfaces.msg import LocomotionPlan  # noqa: E402
-from geometry_msgs.msg import Pose  # noqa: E402
-from rclpy.parameter import Parameter  # noqa: E402
-from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
 from rclpy.task import Future  # noqa: E402
 from sensor_msgs.msg import Imu, JointState  # noqa: E402
-from std_msgs.msg import Float64MultiArray  # noqa: E402
-from trajectory_msgs.msg import JointTrajectoryPoint  # noqa: E402
 
-from diffsim_ros.nodes import legged_driver, watched_run  # noqa: E402
-from diffsim_ros.nodes.common import STREAM, BaseNode  # noqa: E402
+from diffsim_ros.nodes import watched_run  # noqa: E402
 from diffsim_ros.nodes.convert import time_message  # noqa: E402
 from diffsim_ros.nodes.convert_motion import Report, follow_feedback  # noqa: E402
 from diffsim_ros.nodes.driver import Driver  # noqa: E402
@@ -287,6 +279,18 @@ def test_a_cancellation_waits_for_the_answer_to_a_continuation_and_then_stands(t
     assert (more if taken else reports)[-1].code == "CANCELED"
 
 
+def test_a_continuation_of_a_walk_that_is_being_cancelled_is_not_sent():
+    found, _, node, _ = walking()
+    found.cancel("on request")
+    found.joining, more = "goal 2", []
+
+    def check(_):
+        raise ValueError("no plan runs")
+
+    run(found.go_on(continuation(), check, more.append))
+    assert more[0].code == "CANCELED" and node.output.log == ["start"] and not found.joining
+
+
 def test_a_fault_does_not_wait_for_the_answer_to_a_continuation():
     found, passing, node, reports, more, *_ = continuing()
     node.tilt = 1.0
@@ -375,120 +379,24 @@ def test_a_tilt_counts_by_its_stamp():
     assert np.isclose(node.tilt, 0.3) and node.tilt_age == 0.0
 
 
-# --- wheels --------------------------------------------------------------------------------------
+def test_torques_are_of_the_last_state_of_all_legs():
+    class Watching(LeggedSupervision):
+        _wheels = SimpleNamespace(on_joint_state=lambda *_: None)
+        _driver, run, efforts = SimpleNamespace(active=True), None, {}
+        states = SimpleNamespace(names=("hip", "knee"))
 
+        def __init__(self):
+            """No node."""
 
-class Controller(BaseNode):
-    """Of wheels: notes what they are commanded."""
+        def now(self):
+            return 0
 
-    def __init__(self, **timeouts):
-        super().__init__("wheel_velocity_controller")
-        self.commands = []
-        for name, value in timeouts.items():
-            self.declare_parameter(name, value)
-        self.create_subscription(
-            Float64MultiArray, "~/commands", lambda m: self.commands.append(list(m.data)), STREAM
-        )
+        def __getitem__(self, _):
+            return False
 
-
-def legged(ros, capfd, **parameters):
-    """A driver of a robot on wheels in the wall's time, and all that it has logged."""
-    given = {"robot": "agilebot", "dry_run": False, "server_timeout": 0.6}
-    driver = ros.start_with(LeggedDriver, **given | parameters)
-    return driver, lambda: capfd.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("timeouts", "why"),
-    [
-        ({}, "has none of cmd_vel_timeout"),
-        ({"command_timeout": 0.0}, "has none of cmd_vel_timeout"),
-        ({"command_timeout": 0.5}, ""),
-        (None, "does not say whether it stops"),
-    ],
-)
-def test_wheels_that_would_go_on_without_a_driver_are_warned_of(ros, capfd, timeouts, why):
-    if timeouts is not None:
-        ros.start(Controller(**timeouts))
-    driver, log = legged(ros, capfd)
-    told = []
-    if why:
-        ros.until(lambda: told.append(log()) or why in "".join(told), why)
-        assert "keep their last speed if this driver is killed" in "".join(told)
-        return
-    clients = driver.supervision.clients
-    names = lambda: [client.srv_name for client in list(clients)]  # noqa: E731
-    ros.until(lambda: not any("wheel" in name for name in names()), "the answer")
-    assert "last speed" not in log()
-
-
-def test_wheels_that_a_killed_driver_left_turning_are_stopped(ros, capfd):
-    controller = ros.start(Controller(cmd_vel_timeout=0.0))
-    driver, log = legged(ros, capfd, dry_run=True)
-    names = driver.supervision.wheel_names
-    states = ros.node.create_publisher(JointState, "/joint_states", STREAM)
-
-    def say(*speeds):
-        message = JointState(name=list(names), position=[0.0] * 4, velocity=list(speeds))
-        message.header.stamp = ros.node.get_clock().now().to_msg()
-        states.publish(message)
-        return controller.commands
-
-    seen = []
-    watch = driver.supervision._wheels.on_joint_state
-    driver.supervision._wheels.on_joint_state = lambda *m: (watch(*m), seen.append(m))
-    ros.until(lambda: (say(0.0, 4.0, 0.0, 0.0), len(seen) > 3)[1], "states in a dry run")
-    assert not controller.commands
-    driver.set_parameters([Parameter("dry_run", value=False)])
-    ros.until(lambda: say(0.0, 4.0, 0.0, np.nan), "a command")
-    assert controller.commands[0] == [0.0] * 4
-    assert f"{names[1]} turn, and no plan runs" in log()
-    seen.clear()
-    ros.until(lambda: (say(0.0, 0.0, 0.0, 0.0), len(seen) > 3)[1], "states at rest")
-    count = len(controller.commands)
-    seen.clear()
-    ros.until(lambda: (say(0.0, 4.0, 0.0, 0.0), len(seen) > 3)[1], "another's command")
-    assert len(controller.commands) == count  # somebody drives it by hand: not this driver's affair
-
-
-# --- a huge plan ---------------------------------------------------------------------------------
-
-
-def test_a_plan_of_the_topic_is_not_parsed_where_cancellations_are_received(ros, monkeypatch):
-    """It would stop a walk where that takes longer than the watchdog; by its size, it is not at all
-    where it is too large."""
-    driver, parsed = ros.start_with(LeggedDriver, max_points=100), []
-
-    def parse(message, kind):
-        parsed.append(threading.current_thread().name)
-        return deserialize_message(message, kind)
-
-    monkeypatch.setattr(legged_driver, "deserialize_message", parse)
-    plans = ros.node.create_publisher(LocomotionPlan, "/legged_driver/plan", STREAM)
-    ros.until(plans.get_subscription_count, "the driver")
-    plan = LocomotionPlan(name="walk-1", robot="another")
-    plans.publish(plan)
-    ros.until(lambda: "walk-1 REFUSED plan: robot" in driver._last, "its refusal")
-    assert parsed == ["check"]
-    plan.trajectory.points = [
-        JointTrajectoryPoint(positions=[0.0] * 12, velocities=[0.0] * 12, effort=[0.0] * 12)
-    ] * 1000  # fmt: skip
-    plans.publish(plan)
-    ros.until(lambda: driver._topics == 2, "the second")
-    plans.publish(LocomotionPlan(name="walk-3", robot="another"))
-    ros.until(lambda: "walk-3 REFUSED" in driver._last, "the third")
-    assert parsed == ["check"] * 2
-
-
-def test_a_plan_of_as_many_points_as_are_permitted_is_never_too_large_by_its_size():
-    plan = LocomotionPlan(name="walk-1", robot="quadruped")
-    plan.trajectory.joint_names = [f"joint {k}" for k in range(3)]
-    row = [0.0] * 3
-    plan.trajectory.points = [
-        JointTrajectoryPoint(positions=row, velocities=row, accelerations=row, effort=row)
-    ] * 1000  # fmt: skip
-    plan.wheels, plan.wheel_speeds = ["w"] * 6, [0.0] * 6000
-    plan.end_effectors, plan.contact = ["e"] * 6, [True] * 6000
-    plan.phase, plan.base = [0.0] * 1000, [Pose()] * 1000
-    size = len(serialize_message(plan))
-    assert size // (legged_driver.POINT * 3 + legged_driver.REST) <= 1000
+    node = Watching()
+    node._on_state(JointState(name=["knee", "hip", "wheel"], effort=[1.0, 2.0, 0.0]))
+    node._on_state(JointState(name=["wheel"], effort=[0.5]))  # a publisher of its own
+    assert node.efforts["hip"] == 2.0 and node.efforts["knee"] == 1.0
+    node._on_state(JointState(name=["hip", "knee"]))
+    assert node.efforts == {}
