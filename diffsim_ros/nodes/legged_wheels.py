@@ -70,24 +70,23 @@ class Wheels:
         end = monotonic() + seconds
 
         def over(text: str) -> None:
-            self._node.destroy_timer(timer)
-            self._node.destroy_client(client)
             if text:
                 rule = "wheels keep their last speed if this driver is killed"
                 self._node.get_logger().warning(f"{self._controller} {text}: {rule}")
-
-        def answered(future: Future) -> None:
-            found = future.result()
-            values = [one.double_value for one in found.values] if found is not None else []
-            names = ", ".join(TIMEOUTS)
-            over("" if any(value > 0.0 for value in values) else f"has none of {names} above 0 s")
+            self._node.destroy_timer(timer)
+            self._node.destroy_client(client)
 
         def look() -> None:
             if client.service_is_ready() and not asked:
-                asked.append(client.call_async(GetParameters.Request(names=list(TIMEOUTS))))
-                asked[0].add_done_callback(answered)
-            elif monotonic() > end and not (asked and asked[0].done()):
+                # one by one: an answer with one that is not declared has none at all
+                requests = [GetParameters.Request(names=[name]) for name in TIMEOUTS]
+                asked.extend(client.call_async(request) for request in requests)
+            elif asked and all(future.done() for future in asked):
+                values = [one.double_value for future in asked for one in future.result().values]
+                stops = any(value > 0.0 for value in values)
+                over("" if stops else f"has none of {', '.join(TIMEOUTS)} above 0 s")
+            elif monotonic() > end:
                 over("does not say whether it stops without commands")
 
         asked: list[Future] = []
-        timer = self._node.create_timer(AGAIN, look, clock=STEADY)
+        timer = self._node.create_timer(AGAIN / 5, look, clock=STEADY)

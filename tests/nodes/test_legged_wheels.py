@@ -18,6 +18,7 @@ from trajectory_msgs.msg import JointTrajectoryPoint  # noqa: E402
 from diffsim_ros.nodes import legged_driver  # noqa: E402
 from diffsim_ros.nodes.common import STREAM, BaseNode  # noqa: E402
 from diffsim_ros.nodes.legged_driver import LeggedDriver  # noqa: E402
+from diffsim_ros.nodes.legged_wheels import Wheels  # noqa: E402
 
 
 class Controller(BaseNode):
@@ -62,6 +63,18 @@ def test_wheels_that_would_go_on_without_a_driver_are_warned_of(ros, capfd, time
     names = lambda: [client.srv_name for client in list(clients)]  # noqa: E731
     ros.until(lambda: not any("wheel" in name for name in names()), "the answer")
     assert "last speed" not in log()
+
+
+def test_wheels_of_a_plan_that_runs_are_left_to_it():
+    wheels = Wheels.__new__(Wheels)
+    wheels.names, wheels._stood, wheels._warned, rolled = ("one",), False, True, []
+    wheels.roll = lambda speeds: rolled.append(list(speeds))
+    turning = JointState(name=["one"], velocity=[4.0])
+    wheels.on_joint_state(turning, True, False)
+    assert rolled == [[0.0]]
+    for commands in (True, False):  # from then on
+        wheels.on_joint_state(turning, True, commands)
+    assert rolled == [[0.0]]
 
 
 def test_wheels_that_a_killed_driver_left_turning_are_stopped(ros, capfd):
