@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import sys
 import threading
@@ -73,6 +74,8 @@ STATIC_TF = quality(100, reliable=True, latched=True)
 """Of publishers and subscribers of /tf_static."""
 STREAM = quality(10, reliable=True)
 """Markers of a motion that plays."""
+_UNSENT = re.compile(r"[Ff]ailed to send (\w+ )?response")
+"""What rclpy says where it could not answer a client: no reason to end a node."""
 AGAIN = 0.5
 """[s] after which a question that changes nothing is asked again."""
 
@@ -284,6 +287,7 @@ class Spinner:
         self.failure: BaseException | None = None
         self.ended = ended or threading.Event()
         self._halt = threading.Event()
+        self._log = node.get_logger()
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(node)
         self._thread = threading.Thread(target=self._spin, name="spin")
@@ -292,7 +296,7 @@ class Spinner:
     def _spin(self) -> None:
         try:
             while not self._halt.is_set():
-                self._executor.spin_once()
+                self._spin_once()
         except (ExternalShutdownException, RCLError) as error:
             self.failure = error if rclpy.ok() else None
         except Exception as error:
@@ -300,6 +304,14 @@ class Spinner:
             self.failure = error
         finally:
             self.ended.set()
+
+    def _spin_once(self) -> None:
+        try:
+            self._executor.spin_once()
+        except (RCLError, SystemError) as error:  # SystemError: where warnings are errors
+            if not _UNSENT.search(f"{error} {error.__cause__}"):
+                raise
+            self._log.warning(f"a client is gone, or did not wait for its answer: {error}")
 
     def end(self) -> None:
         """Stop spinning, wait for the thread, then take the executor down (in that order)."""

@@ -22,6 +22,7 @@ import sys
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -43,8 +44,9 @@ from diffsim_ros.nodes.jobs import explained, finish, goal_name
 from diffsim_ros.nodes.managed import AUTOSTART, ManagedNode
 from diffsim_ros.nodes.motion_job import MotionJob, reported
 from diffsim_ros.nodes.motion_outputs import ANSWER, STEADY
-from diffsim_ros.nodes.motion_run import BRAKING, MotionRun
+from diffsim_ros.nodes.motion_run import MotionRun
 from diffsim_ros.nodes.supervision import BEAT, Supervision
+from diffsim_ros.nodes.watched_run import BRAKING
 from diffsim_ros.robots.arm import load_arm
 from diffsim_ros.robots.blend import blended, from_present
 from diffsim_ros.robots.command import JointCommand, JointSample
@@ -62,10 +64,16 @@ FRESH = 1.0
 """[s] that a goal waits at least for a fresh joint state."""
 SWITCH = 0.001
 """[s] after which a thread that parses or checks lets the supervision's go on."""
+CHECKS = 5
+"""Times that a motion is checked where obstacles change until it is sent; then it is refused."""
 LINGER = 0.3
 """[s] between the last answer and the end of the process."""
 POINT = 50
 """Bytes of a message per joint and point: more than the four rows of numbers have."""
+
+
+class ObstaclesChanged(InputError):
+    """What a motion was checked with is not what is there as it is sent."""
 
 
 class Driver(ManagedNode):
@@ -222,9 +230,7 @@ class Driver(ManagedNode):
         self._job = job = MotionJob(name, run, self["dry_run"])
         self._idle.clear()
         gc.disable()  # its pauses stop every thread: 80 ms while another client's huge goal comes
-        threading.Thread(
-            target=self._work, args=(job, command, blend, end), name="check", daemon=True
-        ).start()
+        self._begin_work(job, command, blend, end)
         try:
             report = await done
         finally:
@@ -256,20 +262,31 @@ class Driver(ManagedNode):
             return Report("REFUSED", str(error))
         return None
 
-    def _work(self, job: MotionJob, command: Callable, blend: float, end: Callable) -> None:
-        """In a thread of its own: check, then pass it to the supervision."""
+    def _begin_work(self, *given: Any) -> None:
+        threading.Thread(target=self._work, args=given, name="check", daemon=True).start()
+
+    def _work(
+        self, job: MotionJob, command: Callable, blend: float, end: Callable, left: int = CHECKS - 1
+    ) -> None:
+        """In a thread of its own: check, then pass it to the supervision.
+
+        left  how often it may be checked again
+        """
 
         def answer(report: Report | None, error: BaseException | None = None) -> None:
+            if isinstance(error, ObstaclesChanged) and left > 0 and not job.ended:
+                self._begin_work(job, command, blend, end, left - 1)
+                return
             if error is not None:
                 report = Report(*explained(error, "REFUSED"))
             self.from_thread(end, report)
 
         try:
-            trajectory, notes = self._prepared(job, command, blend)
+            trajectory, notes, around = self._prepared(job, command, blend)
             if not (job.dry or self["dry_run"]):
                 for note in notes:
                     self.get_logger().info(note)
-                work = job.run.whole(trajectory, self._check_to_send)
+                work = job.run.whole(trajectory, partial(self._check_to_send, around))
                 self.supervision.do(work, answer)
                 return
             size = f"{len(trajectory.times)} points, {trajectory.duration:.3f} s"
@@ -287,8 +304,9 @@ class Driver(ManagedNode):
 
     def _prepared(
         self, job: MotionJob, command: Callable, blend: float
-    ) -> tuple[JointTrajectory, list[str]]:
-        """The trajectory that is safe to send from the present state; what was not checked.
+    ) -> tuple[JointTrajectory, list[str], tuple]:
+        """The trajectory that is safe to send from the present state; what was not checked; the
+        state of the surroundings that it was checked with.
 
         Raises InputError, Canceled.
         """
@@ -313,10 +331,11 @@ class Driver(ManagedNode):
         more = replace(rules, max_points=10**9, max_duration=1e9)
         trajectory = check_motion(trajectory, arm, more)
         job.go_on()
+        around = self._surroundings.state()
         notes = self._surroundings.check(trajectory, job.stop.is_set)
         job.go_on()
         self._check_at_last(trajectory)
-        return trajectory, notes
+        return trajectory, notes, around
 
     def _present(self, job: MotionJob) -> JointSample:
         """The present state of an arm that rests; raises InputError, Canceled."""
@@ -329,9 +348,13 @@ class Driver(ManagedNode):
         job.waited(lambda: states.rests(RESTS), self["settle"] if states.is_fresh(now) else 0.0)
         return states.present(now)
 
-    def _check_to_send(self, trajectory: JointTrajectory) -> None:
-        """As `_check_at_last`, and that it is still to be sent."""
+    def _check_to_send(self, around: tuple, trajectory: JointTrajectory) -> None:
+        """As `_check_at_last`, that it is still to be sent, and past the obstacles of now."""
         self.check_not_dry()
+        if self._surroundings.state() != around:
+            rule = "the same from the check until the motion is sent"
+            remedy = f"they changed in each of {CHECKS} checks: send it when they stand still"
+            raise ObstaclesChanged("surroundings", "obstacles", "changed", rule, remedy)
         self._check_at_last(trajectory)
 
     def _check_at_last(self, trajectory: JointTrajectory) -> None:

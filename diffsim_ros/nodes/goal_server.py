@@ -83,9 +83,11 @@ class GoalServer(ActionServer):
         return self._handle.take_goal_request(self._action_type.Impl.SendGoalService.Request)
 
     async def _on_taken(self, taken: tuple[Any, Any]) -> None:
-        if all(taken):
-            await self._execute_goal_request(taken)
-        self._receiving = False
+        try:
+            if all(taken):
+                await self._execute_goal_request(taken)
+        finally:  # its client may be gone: the next one's goal is to be received all the same
+            self._receiving = False
 
     async def _execute_cancel_request(self, taken: tuple[Any, Any]) -> None:
         await super()._execute_cancel_request(taken)

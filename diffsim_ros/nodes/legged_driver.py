@@ -31,6 +31,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from diffsim_interfaces.action import ExecuteLocomotion
 from diffsim_interfaces.msg import LocomotionPlan
 from rclpy.action import CancelResponse
+from rclpy.serialization import deserialize_message
 from rclpy.task import Future
 
 from diffsim_ros.errors import InputError
@@ -60,6 +61,8 @@ from diffsim_ros.robots.blend import blended
 from diffsim_ros.robots.start_check import check_start, check_state
 from diffsim_ros.robots.trajectory_check import Rules
 
+POINT, REST = 50, 200
+"""Bytes of a message per joint and point, and per point: more than it has."""
 ENDING = 10.0
 """[s] of the wall that the end of a walk is waited for as the driver is ended."""
 
@@ -119,7 +122,7 @@ class LeggedDriver(ManagedNode):
     def __init__(self, **options: Any) -> None:
         super().__init__("legged_driver", **options)
         self._job: MotionJob | None = None  # that is being checked
-        self._walk: tuple[str, WalkRun] | None = None  # goal of the plan that runs, and its run
+        self._walk: WalkRun | None = None  # that runs
         self._last, self._leaving = "no walk yet", False
         self._idle = threading.Event()
         self._idle.set()
@@ -131,8 +134,9 @@ class LeggedDriver(ManagedNode):
         self.beaten = monotonic()
         self.supervision = LeggedSupervision(self, self.robot, lambda: self.beaten)
         self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", STREAM)
+        # raw: a huge message is refused by its size, and parsed by the thread that checks it
         self.create_subscription(
-            LocomotionPlan, "~/plan", self._on_topic, STREAM, callback_group=self.together
+            LocomotionPlan, "~/plan", self._on_topic, STREAM, callback_group=self.together, raw=True
         )
         self.create_timer(self["period"], self._diagnose, clock=STEADY)
         self.create_timer(BEAT, self._beat, clock=STEADY)
@@ -148,18 +152,22 @@ class LeggedDriver(ManagedNode):
     async def _on_goal(self, handle) -> ExecuteLocomotion.Result:
         name = goal_name(handle)
         with self.answering():
-            work = self._execute(name, handle.request.plan, handle.publish_feedback)
+            plan = handle.request.plan
+            count = len(plan.trajectory.points)
+            work = self._execute(name, count, lambda: plan, handle.publish_feedback)
             report = await reported(handle, work)
             finish(handle, report.code)
-            run = self._walk[1] if self._walk is not None else self._run
+            run = self._walk or self._run
             return legged.walk_result(report, math.nan if run is None else run.tilt)
 
     _run: WalkRun | None = None
     _topics = 0
 
-    async def _on_topic(self, message: LocomotionPlan) -> None:
+    async def _on_topic(self, message: bytes) -> None:
         self._topics += 1  # a name of its own: what one continues is over, it is not
-        await self._execute(f"topic {self._topics}", message, lambda _: None)
+        count = len(message) // (POINT * len(self.robot.joint_names) + REST)
+        plan = partial(deserialize_message, message, LocomotionPlan)
+        await self._execute(f"topic {self._topics}", count, plan, lambda _: None)
 
     def _beat(self) -> None:
         self.beaten = monotonic()
@@ -168,33 +176,27 @@ class LeggedDriver(ManagedNode):
         name = goal_name(handle)
         if self._job is not None and self._job.name == name and not self._job.ended:
             self._job.cancel("on request")
-        elif self._walk is not None and self._walk[0] == name:
-            self._walk[1].cancel("on request")
+        elif self._walk is not None and name in (self._walk.goal, self._walk.joining):
+            self._walk.cancel("on request")
         else:
             return CancelResponse.REJECT
         return CancelResponse.ACCEPT
 
-    async def _execute(self, name: str, message: LocomotionPlan, feedback: Callable) -> Report:
-        """Check, and unless it is a dry run carry out; always answers."""
-        if self._leaving:
-            return Report("CANCELED", "the driver is ended; nothing was sent")
-        try:
-            self.check_active()
-        except InputError as error:
-            return Report("REFUSED", str(error))
-        if self._job is not None:
-            text = f"a plan is being checked ({self._job.name}); nothing was sent"
-            return Report("BUSY", text)
-        if self._walk is None and self.supervision.run is not None:
-            return Report("BUSY", "the last walk is being stopped; nothing was sent")
-        if len(message.trajectory.points) > self["max_points"]:
-            rule = f"2 to {self['max_points']} points"
-            got = f"{len(message.trajectory.points)} points"
-            return Report("REFUSED", str(InputError("trajectory", "points", got, rule)))
+    async def _execute(
+        self, name: str, count: int, plan: Callable[[], LocomotionPlan], feedback: Callable
+    ) -> Report:
+        """Check, and unless it is a dry run carry out; always answers.
+
+        count  of points: what is too large, or comes while another plan is checked, is not parsed
+        """
+        refused = self._not_now(count)
+        if refused is not None:
+            self.get_logger().warning(f"{name}: {refused.code} {refused.message}")
+            return refused
         done = Future()
-        running = self._walk[1] if self._walk is not None else None
+        running = self._walk
         run = running or WalkRun(
-            self.supervision, self._watch(), partial(self.from_thread, feedback)
+            self.supervision, self._watch(), partial(self.from_thread, feedback), name
         )
         self._job = job = MotionJob(name, run if running is None else _Unsent(), self["dry_run"])
 
@@ -208,23 +210,44 @@ class LeggedDriver(ManagedNode):
         def ended(report: Report) -> None:
             self.from_thread(end, report)
 
-        arguments = (job, message, run, running is not None, ended)
+        arguments = (job, plan, run, running is not None, ended)
         threading.Thread(target=self._work, args=arguments, name="check", daemon=True).start()
         report = await done
-        self._last = f"{name}: {message.name} {report.code} {report.message}".rstrip()
+        self._last = f"{name}: {job.plan} {report.code} {report.message}".rstrip()
         if report.code in ("SUCCESS", "CANCELED"):
             self.get_logger().info(self._last)
         else:
             self.get_logger().error(self._last)
         return report
 
+    def _not_now(self, count: int) -> Report | None:
+        """Why a request is refused at once, None if it is not."""
+        if self._leaving:
+            return Report("CANCELED", "the driver is ended; nothing was sent")
+        try:
+            self.check_active()
+        except InputError as error:
+            return Report("REFUSED", str(error))
+        if self._job is not None:
+            text = f"a plan is being checked ({self._job.name}); nothing was sent"
+            return Report("BUSY", text)
+        if self._walk is None and self.supervision.run is not None:
+            return Report("BUSY", "the last walk is being stopped; nothing was sent")
+        if count > self["max_points"]:
+            rule = f"2 to {self['max_points']} points"
+            got = f"{count} points or more"
+            return Report("REFUSED", str(InputError("trajectory", "points", got, rule)))
+        return None
+
     def _work(
-        self, job: MotionJob, message: LocomotionPlan, run: WalkRun, running: bool,
+        self, job: MotionJob, plan: Callable[[], LocomotionPlan], run: WalkRun, running: bool,
         ended: Callable[[Report], None],
     ) -> None:  # fmt: skip
         """In a thread of its own: check, then pass it to the supervision."""
         try:
-            course, check = self._prepared(job, legged.plan_of(message), run if running else None)
+            given = legged.plan_of(plan())
+            job.plan = given.name
+            course, check = self._prepared(job, given, run if running else None)
             if job.dry or self["dry_run"]:
                 size = f"{len(course.trajectory.times)} points, {course.duration:.3f} s"
                 text = f"dry run: {size}, nothing was sent"
@@ -247,29 +270,24 @@ class LeggedDriver(ManagedNode):
         if job.why:
             ended(Report("CANCELED", f"{job.why}; nothing was sent"))
             return
-        name = job.name
         self._job = None if self._job is job else self._job
 
         def over(report: Report) -> None:
-            if self._walk is not None and self._walk == (name, run):
-                self.from_thread(self._forget, name, run)
+            if self._walk is run and run.goal == job.name:
+                self.from_thread(self._forget, run)
             ended(report)
 
         if running:
-            if self._walk is None or self._walk[1] is not run:
+            if self._walk is not run:
                 ended(Report("REFUSED", "the plan that it continues has ended; nothing was sent"))
-                return
-            before = self._walk
-
-            def taken(report: Report) -> None:
-                if report.code == "REFUSED":  # the walk before goes on
-                    self.from_thread(self._set_walk, before)
-                over(report)
-
-            self._walk = name, run
-            self.supervision.do(run.go_on(course, self._to_send(check), taken), lambda *_: None)
+            elif run.joining:
+                text = f"another plan is being sent ({run.joining}); nothing was sent"
+                ended(Report("BUSY", text))
+            else:
+                run.joining = job.name
+                self.supervision.do(run.go_on(course, self._to_send(check), over), lambda *_: None)
             return
-        self._walk, self._run = (name, run), run
+        self._walk = self._run = run
         self._idle.clear()
         whole = run.whole(course, partial(self._to_send(check), course), over)
         self.supervision.do(whole, lambda *_: self.from_thread(self._finished))
@@ -283,12 +301,8 @@ class LeggedDriver(ManagedNode):
 
         return both
 
-    def _set_walk(self, walk: tuple[str, WalkRun]) -> None:
-        if not self._idle.is_set():
-            self._walk = walk
-
-    def _forget(self, name: str, run: WalkRun) -> None:
-        if self._walk == (name, run):
+    def _forget(self, run: WalkRun) -> None:
+        if self._walk is run:
             self._walk = None
 
     def _finished(self) -> None:
@@ -384,7 +398,7 @@ class LeggedDriver(ManagedNode):
         if not self.active:
             text = "inactive: nothing is accepted"
         if self._walk is not None:
-            text = f"{self._walk[0]}: {self._walk[1].shown()}"
+            text = f"{self._walk.goal}: {self._walk.shown()}"
         if not 0.0 <= age <= self["state_age"]:
             level, text = "warn", f"{text}; no joint states" if math.isnan(age) else text
         values = {
@@ -413,7 +427,7 @@ class LeggedDriver(ManagedNode):
         if self._job is not None:
             self._job.cancel(why)
         if self._walk is not None:
-            self._walk[1].cancel(why)
+            self._walk.cancel(why)
 
 
 class _Unsent:

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from diffsim_interfaces.msg import Stance
 from sensor_msgs.msg import Imu, JointState
-from std_msgs.msg import Float64MultiArray
 
 from diffsim_ros.nodes import convert_locomotion as legged
 from diffsim_ros.nodes.common import STREAM, BaseNode
 from diffsim_ros.nodes.convert import nanoseconds
+from diffsim_ros.nodes.legged_wheels import Wheels
 from diffsim_ros.nodes.motion_outputs import PointOutput
 from diffsim_ros.nodes.supervision import LATEST, Supervision
 from diffsim_ros.planning.locomotion import LeggedRobot
@@ -29,7 +29,8 @@ class LeggedSupervision(Supervision):
     """Joint states with efforts, tilt, controller, wheels and stance of one legged robot.
 
     tilt     [rad] that was measured last, NaN: never, or it is unknown;  tilt_age [s]
-    efforts  joint -> (effort, ROS time [ns]) that was measured last
+    efforts  joint -> effort that was measured last
+    roll     (speeds (w,) [rad/s]): command the wheels `wheel_names`
     """
 
     def __init__(
@@ -40,9 +41,10 @@ class LeggedSupervision(Supervision):
         super().__init__(driver, body_of(robot), last_request)
         listen, make = self.create_subscription, self.create_publisher
         listen(Imu, self._name(self["imu"]), self._on_imu, LATEST)
-        self.wheel_names = tuple(wheel_limits(robot))
-        wheels = self._name(self["wheels"])
-        self._wheels = make(Float64MultiArray, f"{wheels}/commands", STREAM)
+        self._wheels = Wheels(self, tuple(wheel_limits(robot)), self._name(self["wheels"]))
+        self.wheel_names, self.roll = self._wheels.names, self._wheels.roll
+        if not self.simulated:
+            self._wheels.ask(self["server_timeout"])
         name = driver.get_fully_qualified_name()
         self._stance = make(Stance, f"{name}/stance", STREAM)
 
@@ -55,9 +57,12 @@ class LeggedSupervision(Supervision):
         return None
 
     def _on_state(self, message: JointState) -> None:
-        if len(message.effort) == len(message.name):
-            self.efforts = dict(zip(message.name, message.effort, strict=True))
+        if set(self.states.names) <= set(message.name):  # not of the wheels alone
+            fits = len(message.effort) == len(message.name)
+            self.efforts = dict(zip(message.name, message.effort, strict=True)) if fits else {}
         super()._on_state(message)
+        rules = self._driver.active and not self["dry_run"]
+        self._wheels.on_joint_state(message, rules, self.run is not None)
 
     def _on_imu(self, message: Imu) -> None:
         now, stamp = self.now(), nanoseconds(message.header.stamp)
@@ -74,11 +79,6 @@ class LeggedSupervision(Supervision):
         if math.isnan(self.tilt) or not self._tilted:
             return math.inf
         return abs(self.now() - self._tilted) / NANO
-
-    def roll(self, speeds: np.ndarray) -> None:
-        """Command wheels (w,) [rad/s]."""
-        if self.wheel_names:
-            self._wheels.publish(Float64MultiArray(data=[float(v) for v in speeds]))
 
     def say_standing(self) -> None:
         """Publish that no plan runs."""

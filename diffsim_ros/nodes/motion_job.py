@@ -32,6 +32,7 @@ class MotionJob:
 
     why    the reason it was cancelled for, "" while it runs;  stop  is set then
     dry    True: it was requested in a dry run, and is not sent whatever is set meanwhile
+    plan   name of what it carries out, once that is known and where it has one
     ended  True once its outcome is decided: it cannot be cancelled any more
     """
 
@@ -39,6 +40,7 @@ class MotionJob:
     run: Cancellable
     dry: bool = False
     why: str = ""
+    plan: str = ""
     ended: bool = False
     stop: threading.Event = field(default_factory=threading.Event)
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from control_msgs.action import FollowJointTrajectory
-from rclpy.task import Future
 
 from diffsim_ros.nodes import convert_motion
 from diffsim_ros.nodes.convert_motion import Report
@@ -28,12 +27,8 @@ SKEW = NANO
 """[ns] by which a controller's stamps may differ from our clock and still be used."""
 QUICK = 0.01
 """[s] of the wall that the checks of a release take at most, unless the process stands still."""
-RESTED = 0.08
-"""[s] of the wall for which a joint is slower than that: more than a change of direction takes."""
 GRIPPER = 1.0
 """[s] of the wall after the motion's end in which the gripper's answer is waited for."""
-BRAKING = 3.0
-"""[s] of the wall that a stopped arm is watched until it rests."""
 
 
 class MotionRun(WatchedRun):
@@ -205,38 +200,22 @@ class MotionRun(WatchedRun):
         supervisor = self._supervisor
         at = supervisor.reached(self._node.now())
         answer = await self._output.stop(self._current)
-        rest = await self._at_rest()
+        rest = await self._rest()
         code = "CANCELED" if self._canceled else "ABORTED"
         return self._report(code, [f"{why}: {answer}{rest} (at {at:.3f} s)"])
 
     def _expected(self, now: int) -> tuple[np.ndarray, np.ndarray] | None:
         return None if self._supervisor is None else self._supervisor.expected(now)
 
-    async def _at_rest(self) -> str:
-        """Wait until a stopped arm rests; what to add to the report where it does not."""
-        states = self._node.states
-        unknown = "; whether the arm rests is not known, its joint states"
-        end, since, known = monotonic() + BRAKING, None, False
-        over = self._node.now() + self._output.braking * NANO
-        while monotonic() < end:
-            if states.age(self._node.now) > self._watch.state_age:
-                return f"{unknown} are silent"
-            if states.doubted(self._node.now):
-                return f"{unknown} contradict each other"
-            last = states.last  # one from before the stop does not count
-            known = last is not None and min(last.stamp, last.received) >= over
-            since = (since or monotonic()) if known and states.rests(RESTS) else None
-            if since is not None and monotonic() - since >= RESTED:
-                return ""
-            await within(self._node, Future(), 0.02)
-        return "; the arm still moves" if known else f"{unknown} are silent"
+    async def _rest(self) -> str:
+        return await self._at_rest("arm", self._watch.state_age, RESTS)
 
     async def _ended(self) -> Report:
         """The controller has ended it."""
         outcome: Outcome = self._output.ended.result()
         if not _well(outcome):
             how = "canceled from elsewhere: " if outcome.canceled else ""
-            rest = await self._at_rest()
+            rest = await self._rest()
             return self._report("ABORTED", [f"{self._output.name}: {how}{outcome.text}{rest}"])
         away = self._supervisor.away_from_goal()
         if away:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from rclpy.serialization import serialize_message
 from scipy.spatial.transform import Rotation
 
 from diffsim_ros import _engine
@@ -178,6 +179,16 @@ class PlanningScene:
         kept = ("world", "attached", "lost", "frames", "allowed", "defaults")
         return replace(self, **{name: dict(getattr(self, name)) for name in kept})
 
+    def same(self, other: PlanningScene) -> bool:
+        """Whether a check would find the same with it: publishers repeat what has not changed."""
+        plain = ("lost", "allowed", "defaults", "octomap")
+        return (
+            all(getattr(self, name) == getattr(other, name) for name in plain)
+            and _alike(self.frames, other.frames, np.array_equal)
+            and _alike(self.world, other.world, _same_thing)
+            and _alike(self.attached, other.attached, _same_thing)
+        )
+
     def check(self) -> None:
         """InputError for a matrix that cannot be used."""
         for name, why in self.lost.items():
@@ -239,6 +250,27 @@ class PlanningScene:
         still = [link for link, at in links.items() if at.carrier < 0]
         rule = f"one of {', '.join([*still, WORLD, *self.frames])}"
         raise InputError(PLACE, f"object {name}: frame", frame, rule)
+
+
+def _alike(one: dict, other: dict, same: Callable[[Any, Any], bool]) -> bool:
+    return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+
+
+def _same_thing(one: _Thing, other: _Thing) -> bool:
+    if one is other:
+        return True
+    fields = ("frame", "link", "touch")
+    return (
+        all(getattr(one, name) == getattr(other, name) for name in fields)
+        and np.array_equal(one.pose, other.pose)
+        and len(one.parts) == len(other.parts)
+        and all(
+            kind == kind_ and np.array_equal(pose, pose_)
+            and serialize_message(shape) == serialize_message(shape_)  # Humble's == is not exact
+            for (kind, shape, pose), (kind_, shape_, pose_)
+            in zip(one.parts, other.parts, strict=True)
+        )
+    )  # fmt: skip
 
 
 def _number(value: Any) -> int:

@@ -59,7 +59,7 @@ class Surroundings:
         self._scenes: dict[str, dict[str, Any]] = {}
         self._own = own_surroundings(arm)
         self._of_scene(node["scene"])
-        self._moveit = PlanningScene(arm)
+        self._moveit, self._changes = PlanningScene(arm), 0
         self._topics = [topic for topic in node["planning_scenes"] if topic]
         if SceneMessage is not None:
             for topic in self._topics:
@@ -67,7 +67,14 @@ class Surroundings:
 
     def _on_scene(self, message: Any) -> None:
         with self._lock:
+            before = self._moveit.snapshot()
             self._moveit.apply(message)
+            if not self._moveit.same(before):
+                self._changes += 1
+
+    def state(self) -> tuple:
+        """Equal at two times, between which nothing changed that `check` goes by."""
+        return self._changes, *(str(self._node[spec.name]) for spec in PARAMETERS)
 
     def check(
         self, trajectory: JointTrajectory, cancelled: Callable[[], bool] = lambda: False
@@ -76,7 +83,7 @@ class Surroundings:
 
         Raises InputError naming both things, time, distance and margin, and soon after
         `cancelled()` is true.  Any thread may call it; messages that arrive meanwhile count for the
-        next.
+        next: `state` shows that there were some.
         """
         node = self._node
         if node["collision"] == "off":

@@ -10,13 +10,15 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from control_msgs.action import FollowJointTrajectory
 from rclpy.task import Future
 
 from diffsim_ros.nodes import convert_locomotion as legged
+from diffsim_ros.nodes import convert_motion
 from diffsim_ros.nodes.convert_motion import Report
 from diffsim_ros.nodes.motion_outputs import PointOutput, within
 from diffsim_ros.nodes.watched_run import WatchedRun
-from diffsim_ros.planning.locomotion.plan_check import WalkCourse, check_junction
+from diffsim_ros.planning.locomotion.plan_check import WalkCourse, check_junction, path_to_stand
 from diffsim_ros.robots.command import NANO
 from diffsim_ros.robots.joint_states import ReceivedState
 from diffsim_ros.robots.trajectory import JointTrajectory
@@ -32,6 +34,9 @@ FULL_SPEED = 0.99
 """Speed scaling below which a robot is slowed down."""
 SETTLED = 0.15
 """[rad or m] from the standing pose within which a robot that was stopped stands."""
+OTHER, AROUND, STEP = 0.1, 0.25, 0.01
+"""[rad or m] from the plan, at no time within AROUND [s] (in steps of STEP) nearer, at which a
+controller runs another trajectory."""
 LEAP = 0.1
 """[s] by which a clock of real time may be ahead of the time that has passed between two looks."""
 
@@ -68,13 +73,16 @@ class WalkRun(WatchedRun):
 
     Everything happens in the supervision's thread but for `cancel` and `abandon`.
     feedback  called with each feedback message
+    goal      whose plan runs;  joining: whose plan is being sent to continue it, "": none is
     worst     [rad or m] largest distance of a joint from the plan;  tilt [rad] largest
     """
 
     def __init__(
-        self, node: LeggedSupervision, watch: WalkWatch, feedback: Callable[[Any], None]
+        self, node: LeggedSupervision, watch: WalkWatch, feedback: Callable[[Any], None], goal: str
     ) -> None:
         super().__init__(node)
+        self.goal, self.joining = goal, ""
+        self._standing: Future | None = None  # what is wrong as it is brought to stand
         self._node: LeggedSupervision = node
         self._watch, self._feedback = watch, feedback
         self._canceled, self._under_way, self._fed_back = "", False, -math.inf
@@ -88,17 +96,26 @@ class WalkRun(WatchedRun):
         self._since: dict[str, int] = {}  # a joint's excess -> ROS time [ns] when it began
         self._error, self.worst, self.tilt = math.nan, math.nan, math.nan
         self._speeds = np.zeros(len(node.wheel_names))
+        self._others = 0  # feedback in a row that is of another trajectory
 
     # --- from any thread ------------------------------------------------------------------------
 
     def cancel(self, why: str) -> None:
         """Bring the robot to stand, and give the walk up."""
-        self._canceled = self._canceled or why
-        self._node.from_thread(self._halt, why)
+        if not self._canceled:
+            self._canceled = why
+            self._node.from_thread(self._halt, why)
 
     def abort(self, why: str) -> None:
         """Stop it because of a fault; from the supervision's thread."""
         self._halt(why)
+
+    def _halt(self, why: str) -> None:
+        """As of any run; a fault as it is brought to stand ends that."""
+        if self._standing is None or why == self._canceled:
+            super()._halt(why)
+        elif not self._standing.done():
+            self._standing.set_result(why)
 
     def abandon(self, why: str) -> None:
         """Stop the controller without the supervision's thread, which does not answer."""
@@ -112,7 +129,7 @@ class WalkRun(WatchedRun):
 
     def on_joint_state(self, state: ReceivedState) -> None:
         """A new joint state: distance from the plan, speeds, efforts."""
-        if self._course is None or self._halted.done() or not self._under_way:
+        if not self._is_watched:
             return
         time = (state.stamp - self._begin) / NANO
         q, _, _ = self._course.trajectory.at(time)
@@ -135,6 +152,29 @@ class WalkRun(WatchedRun):
             for name, value, limit in zip(names, values, bound, strict=True):
                 self._look_beyond(f"{what} of joint {name}", float(value), limit, unit, state.stamp)
 
+    @property
+    def _is_watched(self) -> bool:
+        """Whether the course should be what the robot does."""
+        stopped = self._halted.done() and self._standing is None
+        return self._course is not None and self._under_way and not stopped
+
+    def _on_feedback(self, message: FollowJointTrajectory.Feedback) -> None:
+        """The controller's feedback shows whose trajectory it runs."""
+        if not self._is_watched:
+            return
+        own, now = self._course.trajectory, self._node.now()
+        rows = convert_motion.feedback_rows(message, own.names)
+        if rows is None:
+            return
+        stamp, desired, _ = rows
+        time = ((stamp if abs(now - stamp) < NANO else now) - self._begin) / NANO
+        q, _, _ = own.at(np.arange(time - AROUND, time + AROUND, STEP))
+        away = float(np.abs(q - desired).max(axis=1).min())
+        self._others = self._others + 1 if away > OTHER else 0
+        if self._others > 1:  # one may be from before a plan was sent that continues
+            name = self._output.name
+            self._halt(f"{name} runs another trajectory: it commands {away:.3g} rad from the plan")
+
     def _look_beyond(self, what: str, value: float, limit: float, unit: str, stamp: int) -> None:
         if not value > limit:
             self._since.pop(what, None)
@@ -144,7 +184,7 @@ class WalkRun(WatchedRun):
 
     def on_speed_scaling(self, now: int, scaling: float) -> None:
         """A robot that is slowed down in mid-stride falls."""
-        if scaling < FULL_SPEED:
+        if scaling < FULL_SPEED and self._standing is None:
             self._halt(f"the speed scaling is {100 * scaling:.0f} % (a walk needs 100)")
 
     # --- the plan's time ------------------------------------------------------------------------
@@ -220,7 +260,7 @@ class WalkRun(WatchedRun):
         if given_up or self._halted.done():
             self._under_way = False
             return Report("CANCELED", f"{given_up or self._halted.result()}; nothing was sent")
-        refused = await self._start(course)
+        refused = await self._output.start(course.trajectory, self._on_feedback, self._halted)
         if refused is not None:
             return refused
         timer = self._node.create_timer(
@@ -233,14 +273,14 @@ class WalkRun(WatchedRun):
         finally:
             self._node.destroy_timer(timer)
 
-    async def _start(self, course: WalkCourse) -> Report | None:
-        """Send a course that begins now; None: it was taken."""
-        return await self._output.start(course.trajectory, lambda _: None, self._halted)
-
     async def go_on(
         self, course: WalkCourse, check: Callable[[WalkCourse], object], on_report: OnReport
     ) -> None:
-        """Go over to a course that continues the one that runs; its report goes to `on_report`."""
+        """Go over to a course that continues the one that runs; its report goes to `on_report`.
+
+        Of the goal that is `joining`.  Where it cannot be sent, or the controller does not take it,
+        the walk before goes on to its own end: every plan ends with a robot that stands.
+        """
         try:
             check(course)
             time = self.time
@@ -248,25 +288,34 @@ class WalkRun(WatchedRun):
             whole, shift = self._course.followed_by(shifted, time)
             check_junction(whole, course.trajectory.times[0] + shift, self._node.robot)
         except Exception as error:
-            on_report(Report("REFUSED", f"{error}; the walk before goes on"))
+            self.joining = ""
+            refused = Report("REFUSED", f"{error}; the walk before goes on")
+            canceled = Report("CANCELED", f"{self._canceled}; nothing was sent")
+            on_report(canceled if self._canceled else refused)
             return
-        before = [*self._before, (self._course.name, -self._shift, shifted.since)]
-        self._before = [(name, more + time, end - time) for name, more, end in before if end > time]
+        walk = self._course, self._own, self._shift, self._begin, self._before, self._report
+        before, ending = walk[-1], [*self._before, (self._course.name, -self._shift, shifted.since)]
+        self._before = [(name, more + time, end - time) for name, more, end in ending if end > time]
         self._course, self._own, self._shift = whole, course, shift
         self._begin = self._node.now()
-        try:
-            await self._gone_over(course, on_report)
+        self._report = lambda report: (before(report), on_report(report))  # whose it is, is open
+        try:  # whoever cancels it meanwhile waits for the answer: `_stand` would be cancelled too
+            refused = await self._output.start(whole.trajectory, self._on_feedback, Future())
         except Exception as error:  # what runs may be neither the walk before nor this one
             traceback.print_exc()
             self._halt(f"a defect of the driver: {type(error).__name__}: {error}")
-            on_report(Report("ABORTED", str(error)))
-
-    async def _gone_over(self, course: WalkCourse, on_report: OnReport) -> None:
-        """Send the course that was joined on."""
-        before, self._report = self._report, on_report
-        before(Report("CANCELED", f"continued by {course.name}", tracking_error=self._figure))
-        refused = await self._start(self._course)
-        if refused is not None:
+            return
+        finally:
+            goal, self.joining = self.joining, ""
+        if refused is None:
+            self.goal, self._report = goal, on_report
+            before(Report("CANCELED", f"continued by {course.name}", tracking_error=self._figure))
+        elif refused.code == "REFUSED":
+            *kept, self._report = walk
+            self._course, self._own, self._shift, self._begin, self._before = kept
+            text = f"{refused.message}; the walk before goes on to its end"
+            on_report(Report("REFUSED", text))
+        else:  # nobody knows what it does
             self._halt(f"the controller did not take {course.name}: {refused.message}")
 
     @property
@@ -294,43 +343,48 @@ class WalkRun(WatchedRun):
         """Stop it: by standing where it was cancelled, by holding still after a fault."""
         name, time = self.present()
         at = f"(at {time:.2f} s of {name})"
-        if not self._canceled or self._fault():
-            self._node.roll(0 * self._speeds)
-            answer = await self._output.stop(self._current)
-            self._node.roll(0 * self._speeds)
-            code = "CANCELED" if self._canceled else "ABORTED"
-            fault = self._fault()
-            more = f"; {fault}" if self._canceled and fault else ""
-            return Report(code, f"{why}: {answer}{more} {at}", tracking_error=self._figure)
-        stands = await self._stand()
-        return Report("CANCELED", f"{why}: {stands} {at}", tracking_error=self._figure)
+        code = "CANCELED" if self._canceled else "ABORTED"
+        while self.joining and not self._fault():  # it may be neither of two walks
+            await within(self._node, Future(), LOOK)
+        fault = self._fault()
+        if why == self._canceled and not fault:
+            stands = await self._stand()
+            return Report(code, f"{why}: {stands} {at}", tracking_error=self._figure)
+        self._node.roll(0 * self._speeds)
+        answer = await self._output.stop(self._current)
+        self._node.roll(0 * self._speeds)
+        more = f"; {fault}" if self._canceled and fault else ""
+        rest = await self._rest()
+        text = f"{why}: {answer}{rest}{more} {at}"
+        return Report(code, text, tracking_error=self._figure)
+
+    async def _rest(self) -> str:
+        watch, node = self._watch, self._node
+        return await self._at_rest("robot", watch.state_age, node["start_velocity"])
 
     async def _stand(self) -> str:
-        """From wherever the joints are to the standing pose."""
-        node, robot = self._node, self._node.robot
-        last = node.states.last
-        most = float(np.max(np.abs(last.position - robot.stance) / robot.speed))
-        over = max(self._watch.stand, 1.5 * most / STEADY_SHARE)
-        times, still = np.array([0.0, over]), np.zeros((2, len(robot.stance)))
-        rows = np.stack([last.position, robot.stance])
-        stand = JointTrajectory(robot.joint_names, times, rows, still)
-        halted, begun, speeds = Future(), node.now(), self._speeds
-        if self._course is not None:  # where a stop is to begin
-            self._course, self._begin = replace(self._course, trajectory=stand), begun
-        refused = await self._output.start(stand, lambda _: None, halted)
+        """From where the joints are planned to be to the standing pose, watched as a walk is."""
+        node, robot, begun = self._node, self._node.robot, self._node.now()
+        position, velocity = self._expected(begun)  # what is commanded: no jump from there
+        stand = path_to_stand(robot, position, velocity, self._watch.stand, STEADY_SHARE)
+        over, speeds, self._standing = stand.duration, self._speeds, Future()
+        self._course, self._begin = replace(self._course, trajectory=stand), begun
+        self._since.clear()
+        refused = await self._output.start(stand, self._on_feedback, Future())
         if refused is not None:
             return f"{refused.message}; {await self._output.stop(self._current)}"
         end = monotonic() + (over + self._watch.settle) * 20.0  # simulated time may be slow
         while (past := (node.now() - begun) / NANO) < over + self._watch.settle:
             node.roll(speeds * min(max(1.0 - past / over, 0.0), 1.0))
             self._send_point(stand, past)
-            fault = self._fault()
+            fault = self._standing.result() if self._standing.done() else self._fault()
             if fault or monotonic() > end:
                 answer = await self._output.stop(self._current)
-                return f"as it was brought to stand, {fault or 'time stood still'}: {answer}"
+                fault = fault or "time stood still"
+                return f"as it was brought to stand, {fault}: {answer}{await self._rest()}"
             if past > over and self._from(robot.stance) <= SETTLED:
                 return "it stands"
-            await within(node, Future(), LOOK)
+            await within(node, self._standing, LOOK)
         return f"it was to stand, and is {self._from(robot.stance):.3g} rad from that"
 
     def _expected(self, now: int) -> tuple[np.ndarray, np.ndarray] | None:

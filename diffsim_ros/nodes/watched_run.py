@@ -20,6 +20,10 @@ CURRENT = 0.03
 NEWEST, WAIT = 0.08, 1.0
 """[s] of age that a joint state may have when a motion is sent, in which a robot that somebody else
 begins to move comes no farther than a control cycle may; and how long one is waited for."""
+RESTED = 0.08
+"""[s] of the wall for which a joint that rests is slow: more than a change of direction takes."""
+BRAKING = 3.0
+"""[s] of the wall that a stopped robot is watched until it rests."""
 
 
 class WatchedRun:
@@ -62,6 +66,28 @@ class WatchedRun:
                 return f"the last joint state is {age:.3f} s old (at most {NEWEST:g} at the start)"
             await within(node, self._halted, CURRENT / 10)
         return ""
+
+    async def _at_rest(self, what: str, state_age: float, speed: float) -> str:
+        """Wait until a stopped robot rests; what to add to the report where it does not.
+
+        what  moves;  state_age [s] that joint states may have;  speed [rad/s] of a resting joint
+        """
+        states = self._node.states
+        unknown = f"; whether the {what} rests is not known, its joint states"
+        end, since, known = monotonic() + BRAKING, None, False
+        over = self._node.now() + self._output.braking * NANO
+        while monotonic() < end:
+            if not states.age(self._node.now) <= state_age:
+                return f"{unknown} are silent"
+            if states.doubted(self._node.now):
+                return f"{unknown} contradict each other"
+            last = states.last  # one from before the stop does not count
+            known = last is not None and min(last.stamp, last.received) >= over
+            since = (since or monotonic()) if known and states.rests(speed) else None
+            if since is not None and monotonic() - since >= RESTED:
+                return ""
+            await within(self._node, Future(), 0.02)
+        return f"; the {what} still moves" if known else f"{unknown} are silent"
 
     # --- where a stop begins --------------------------------------------------------------------
 

@@ -92,6 +92,11 @@ def check_motion(
     return trajectory
 
 
+def check_numbers(trajectory: JointTrajectory) -> None:
+    """InputError, with point and joint, where a number of it is not finite, or is too large."""
+    _check_numbers(trajectory, _times(trajectory))
+
+
 def _times(motion: JointCommand | JointTrajectory) -> np.ndarray:
     """(n,) [ns], whole; InputError for a time that is no number."""
     if isinstance(motion, JointCommand):

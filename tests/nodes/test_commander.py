@@ -1,5 +1,11 @@
 """Calls are made only once the other side can answer: before, its answers are lost."""
 
+import contextlib
+import copy
+import math
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 rclpy = pytest.importorskip("rclpy")
@@ -11,8 +17,10 @@ from rclpy.task import Future  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
 from diffsim_ros.nodes import commander as commanding  # noqa: E402
+from diffsim_ros.nodes import execute  # noqa: E402
 from diffsim_ros.nodes.commander import CallFailed, Commander  # noqa: E402
 from diffsim_ros.nodes.common import Spinner  # noqa: E402
+from tests.robots.motions import swing  # noqa: E402
 
 
 @pytest.fixture
@@ -107,3 +115,31 @@ def test_a_server_that_dies_before_it_answers_is_not_waited_for(ros_domain, monk
                 commander.act(Execute, "/mortal/execute", Execute.Goal(), limit=30.0)
         finally:
             node.destroy_node()
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, 1e300])
+@pytest.mark.parametrize(
+    ("row", "at", "why"),
+    [
+        ("times", 3, "point 3: time"),
+        ("positions", (3, 2), "point 3 at 0.3 s: positions of elbow_joint"),
+        ("velocities", (3, 2), "point 3 at 0.3 s: velocities of elbow_joint"),
+    ],
+)
+def test_execute_names_the_number_that_is_none(tmp_path, capsys, monkeypatch, value, row, at, why):
+    """In one line, before any driver is looked for."""
+
+    class Nowhere(contextlib.nullcontext):
+        execute = Commander.execute
+
+    Nowhere.__enter__ = lambda self: self
+    monkeypatch.setattr(execute, "Commander", lambda *_: Nowhere())
+    motion = swing(duration=1.0, release=None)
+    motion = replace(motion, times=0.1 * np.arange(len(motion.times)))
+    motion = copy.deepcopy(motion)
+    getattr(motion, row)[at] = value
+    motion.save(tmp_path / "t.yaml")
+    assert execute.main([str(tmp_path / "t.yaml")]) == 2
+    line = capsys.readouterr().err
+    assert line.startswith(f"execute: trajectory: {why}: got {value}; accepted: a finite number")
+    assert line.count("\n") == 1

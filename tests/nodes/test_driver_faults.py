@@ -194,16 +194,16 @@ def test_a_motion_does_not_begin_from_where_the_arm_was(bench):
 
 def test_a_cancellation_counts_also_where_the_controller_has_just_given_up(bench, monkeypatch):
     bench.drive(gripper="none").known().send(FAST)
-    rests = MotionRun._at_rest
+    rests = MotionRun._rest
 
     async def cancelled_meanwhile(run):
-        monkeypatch.setattr(MotionRun, "_at_rest", rests)
+        monkeypatch.setattr(MotionRun, "_rest", rests)
         bench.ros.asked(bench.handle.cancel_goal_async)
         while not run._canceled:
             await within(run._node, Future(), 0.01)
         return await rests(run)
 
-    monkeypatch.setattr(MotionRun, "_at_rest", cancelled_meanwhile)
+    monkeypatch.setattr(MotionRun, "_rest", cancelled_meanwhile)
     bench.until(0.3)
     other = bench.ros.action(FollowJointTrajectory, f"{CONTROLLER}/follow_joint_trajectory")
     start = replace(

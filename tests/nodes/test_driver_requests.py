@@ -15,6 +15,7 @@ from trajectory_msgs.msg import JointTrajectory as TrajectoryMessage  # noqa: E4
 from diffsim_ros.nodes import convert_motion  # noqa: E402
 from diffsim_ros.nodes.common import STREAM  # noqa: E402
 from tests.nodes.driving import LONG, MOTION, Bench, wait_moves  # noqa: E402
+from tests.nodes.test_surroundings import primitive, scene, thing  # noqa: E402
 from tests.robots.motions import NAMES, swing  # noqa: E402
 
 
@@ -145,5 +146,47 @@ def test_what_is_a_dry_run_when_it_comes_or_when_it_is_sent_is_one(bench, monkey
     monkeypatch.setattr(bench.driver, "_prepared", checked)
     report = bench.send().report()
     assert report.code == "SUCCESS" and report.dry_run
+    wait_moves(bench)
+    assert bench.lab.events == []
+
+
+@pytest.mark.parametrize("times", [1, 5])
+def test_obstacles_of_the_moment_of_sending_count(bench, monkeypatch, times):
+    """They come while a motion is checked, or waits for its controller: it is checked again."""
+    bench.drive().known()
+    around, waits = bench.driver._surroundings, bench.watching.output.is_there
+    check, checks, waited = around.check, [], []
+    monkeypatch.setattr(around, "check", lambda *given: (checks.append(1), check(*given))[1])
+
+    async def is_there(*given):
+        if len(waited) < times:
+            far = thing(f"box {len(waited)}", primitive(1, 0.1, 0.1, 0.1), at=(9, 0, 0))
+            around._on_scene(scene(far))
+        waited.append(1)
+        return await waits(*given)
+
+    monkeypatch.setattr(bench.watching.output, "is_there", is_there)
+    report = bench.send().report()
+    if times == 1:
+        assert report.code == "SUCCESS" and len(checks) == 2, report
+        return
+    assert report.code == "REFUSED" and len(checks) == 5, report
+    assert "obstacles: got 'changed'" in report.message
+    wait_moves(bench)
+    assert bench.lab.events == []
+
+
+def test_an_obstacle_that_comes_after_the_check_is_not_driven_into(bench, monkeypatch):
+    bench.drive().known()
+    around, waits = bench.driver._surroundings, bench.watching.output.is_there
+
+    async def is_there(*given):
+        wall = thing("wall", primitive(1, 2.0, 2.0, 2.0))  # all about the arm
+        around._on_scene(scene(wall))
+        return await waits(*given)
+
+    monkeypatch.setattr(bench.watching.output, "is_there", is_there)
+    report = bench.send().report()
+    assert report.code == "REFUSED" and "and wall at" in report.message, report
     wait_moves(bench)
     assert bench.lab.events == []

@@ -48,6 +48,11 @@ def test_a_goal_becomes_a_checked_walk_that_the_twin_walks_and_can_be_replaced(r
     late = walker.begun()
     running = walker.driver.supervision.run.running()[0]
     gone = walker.plan(travel=[0.3, 0.0])
+    walker.twin.server._refused = lambda _: True
+    result = ros.outcome(walker.walk(gone))[1]
+    assert result.error_code == REFUSED and "goes on to its end" in result.error_msg
+    del walker.twin.server._refused
+    assert walker.driver.supervision.run.running()[0] is running
     gone.since = running.trajectory.times[2]
     result = walker.report(walker.walk(gone))
     assert result.error_code == REFUSED and "the plan comes too late" in result.error_msg

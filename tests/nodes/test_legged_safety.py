@@ -9,6 +9,8 @@ rclpy = pytest.importorskip("rclpy")
 
 from action_msgs.msg import GoalStatus  # noqa: E402
 from control_msgs.action import FollowJointTrajectory  # noqa: E402
+from diffsim_interfaces.action import ExecuteLocomotion  # noqa: E402
+from diffsim_interfaces.msg import ErrorCode, LocomotionPlan  # noqa: E402
 from rclpy.task import Future  # noqa: E402
 
 from diffsim_ros.errors import InputError  # noqa: E402
@@ -131,10 +133,10 @@ class Node(dict):
     """Of the supervision, at a ROS time that the test sets."""
 
     simulated, pace, together, run, tilt, tilt_age = False, None, None, None, 0.0, 0.0
-    wheel_names = ("wheel",)
+    wheel_names, efforts = ("wheel",), {}
 
     def __init__(self):
-        super().__init__(server_timeout=1.0, watchdog=1.0, feedback_rate=10.0)
+        super().__init__(server_timeout=1.0, watchdog=1.0, feedback_rate=10.0, start_velocity=0.2)
         self.time, self.output, self.rolled, self.later = 10 * NANO, Output(), [], []
         self.states = JointStates(("hip", "knee"), np.full(2, 10.0), 0.25)
         speed, most = np.full(2, 10.0), {"effort": np.zeros(2)}
@@ -186,7 +188,7 @@ def walk():
     """A run that was not sent, its node, and the reports that it makes."""
     node, reports = Node(), []
     watch = WalkWatch(0.25, 0.25, 0.5, 0.5, 0.2, 1.0, 2.0, 1.0, 0.06, 0.5, 0.01, 0.02)
-    found = WalkRun(node, watch, lambda _: None)
+    found = WalkRun(node, watch, lambda _: None, "goal 1")
     node.says()
     return found, node, reports
 
@@ -337,3 +339,66 @@ def test_a_goal_that_is_cancelled_between_two_walks_sends_no_other(monkeypatch):
     assert keeper.cancel("goal 1") and keeper.held is None
     assert held.done.result()[0] == "CANCELED"
     assert "cancelled" in run(keeper.send(held, None))
+
+
+def keeper_of(monkeypatch, answers):
+    """A GoalKeeper of a driver whose answers to goals are these futures, and what is commanded."""
+    log, waiting = [], list(answers)
+
+    def send(goal):
+        log.append(("send", goal.plan.name))
+        return waiting.pop(0)
+
+    client = SimpleNamespace(server_is_ready=lambda: True, send_goal_async=send)
+    monkeypatch.setattr(legged_goal, "ActionClient", lambda *_, **__: client)
+    where = SimpleNamespace(sent=lambda _: None, not_taken=lambda name: log.append(("not", name)))
+    planner = type("Planner", (dict,), {
+        "together": None, "create_timer": lambda *_, **__: None, "destroy_timer": lambda *_: None,
+        "where": where,
+    })(driver="legged_driver")  # fmt: skip
+    return GoalKeeper(planner), log
+
+
+def handle_of(name, log):
+    """A goal's handle, whose result is `result`."""
+    result = Future()
+    return SimpleNamespace(
+        result=result, get_result_async=lambda: result,
+        cancel_goal_async=lambda: log.append(("cancel", name)),
+    )  # fmt: skip
+
+
+def test_a_goal_that_is_cancelled_while_the_driver_takes_its_plan_is_cancelled_there(monkeypatch):
+    """The answer to the goal is under way: the plan before it, and then it too, are cancelled."""
+    first, second = Future(), Future()
+    keeper, log = keeper_of(monkeypatch, [first, second])
+    held = HeldGoal("goal 1", np.zeros(3), "", "", 0, lambda *_: None)
+    one, two = handle_of("one", log), handle_of("two", log)
+    first.set_result(one)
+    assert run(keeper.send(held, LocomotionPlan(name="walk-1"))) == ""
+    keeper.hold(held)
+    sending = keeper.send(held, LocomotionPlan(name="walk-2"))
+    sending.send(None)
+    assert keeper.cancel("goal 1") and log[-1] == ("cancel", "one")
+    second.set_result(two)
+    assert run(sending) == "" and log[-1] == ("cancel", "two")
+    run(keeper.look())
+    assert keeper.held is held  # until both are over
+    for handle in (two, one):
+        result = ExecuteLocomotion.Result(error_code=ErrorCode.CANCELED, error_msg="it stands")
+        handle.result.set_result(SimpleNamespace(result=result))
+    run(keeper.look())
+    assert keeper.held is None and held.done.result() == ("CANCELED", "it stands; it stands")
+
+
+def test_the_last_plan_is_cancelled_first(monkeypatch):
+    """Of two that the driver has: the one before would else go on where the last was refused."""
+    keeper, log = keeper_of(monkeypatch, [Future(), Future()])
+    held = HeldGoal("goal 1", np.zeros(3), "", "", 0, lambda *_: None)
+    for name in ("one", "two"):
+        sending = keeper.send(held, LocomotionPlan(name=name))
+        keeper._client.send_goal_async = lambda _, name=name: done(handle_of(name, log))
+        assert run(sending) == ""
+    keeper.hold(held)
+    keeper.cancel("goal 1")
+    assert log == [("cancel", "two"), ("cancel", "one")]

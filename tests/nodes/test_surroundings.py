@@ -351,6 +351,42 @@ def test_the_planning_scene_counts_in_a_check(robot):
         around.check(between(ARM.home, turned(shoulder_lift=0.4)))
 
 
+def test_only_what_is_new_in_a_message_changes_the_state(robot):
+    """MoveIt repeats its scene with every joint state."""
+    from rclpy.parameter import Parameter
+
+    node = robot()
+    around, seen = node.around, []
+    wall = thing("wall", Plane(coef=[0.0, 2.0, 0.0, -2.0]))
+    ball, box = thing("ball", primitive(2, 0.05), at=AHEAD), thing("box", primitive(1, 1, 1, 1))
+    held = attached(thing("rod", primitive(3, 0.6, 0.02), frame="tool0"))
+    part = thing("part", tetrahedron(1.0))
+    other = tetrahedron(1.0)
+    other.vertices[1].x += 1e-9
+    given = (
+        scene(wall, ball, part, diff=False, held=[held], names=["ball"], rows=[[0]]),
+        scene(thing("wall", Plane(coef=[0.0, 2.0, 0.0, -2.1]))),
+        scene(thing("ball", at=(1, 0, 0), operation=3)),
+        scene(thing("ball", primitive(2, 0.06), at=(1, 0, 0))),
+        scene(thing("part", other)),
+        scene(box),
+        scene(thing("box", operation=1)),
+        scene(thing("box", operation=7)),  # nothing that is known: unusable
+        scene(names=["ball", "rod"], rows=[[0, 1], [1, 0]]),
+        scene(usual={"ball": True}, names=["ball", "rod"], rows=[[0, 1], [1, 0]]),
+        scene(held=[attached(thing("rod", primitive(3, 0.6, 0.03), frame="tool0"))]),
+        scene(octomap=[1]),
+    )
+    for message in given:
+        around._on_scene(message)
+        seen.append(around.state())
+        around._on_scene(message)
+        assert around.state() == seen[-1], message
+    node.set_parameters([Parameter("collision_margin", value=0.02)])
+    seen.append(around.state())
+    assert len({str(one) for one in seen}) == len(seen) == len(given) + 1
+
+
 def test_messages_of_moveit_are_heard(ros, robot):
     """With moveit_msgs: the true types arrive, and count."""
     if SceneMessage is None:

@@ -27,6 +27,8 @@ PLACE = "plan"
 NEAR = 1e-3
 """[s] from a plan's beginning within which no point of the plan before it is kept: what they differ
 by would be moved in that time."""
+BRAKES = (0.1, 0.05, 0.025)
+"""[s] in which legs brake as they are brought to stand: the longest that keeps the limits."""
 UNIT = 1e-3
 """By which the length of a quaternion may differ from 1."""
 
@@ -328,3 +330,29 @@ def check_continuation(
         k = int(np.argmax(away))
         rule = f"within {rules.wheel_change:g} rad/s of {running.name}'s {before[k]:.6g}"
         raise InputError(PLACE, f"wheel {k} at its beginning: speed", float(after[k]), rule)
+
+
+def path_to_stand(
+    robot: LeggedRobot, position: np.ndarray, velocity: np.ndarray, least: float, share: float
+) -> JointTrajectory:
+    """From joints at a position and velocity (n,) to rest in the standing pose.
+
+    They brake, then go there within a `share` of their speeds, in at least `least` [s].  Limits of
+    position and velocity hold at the points and between them.  Where no braking keeps them, or the
+    joints are beyond them, it begins at rest within them.  Raises InputError: the standing pose is
+    beyond the limits.
+    """
+    limits = limits_of(robot)
+    for brake in (*BRAKES, 0.0):
+        rest = np.clip(position + 0.5 * brake * velocity, limits.lower, limits.upper)
+        most = float(np.max(np.abs(rest - robot.stance) / robot.speed))
+        over = max(least, 1.5 * most / share)  # a cubic's largest speed is 1.5 of its mean
+        times, rows = np.array([0.0, brake, brake + over]), np.stack([position, rest, robot.stance])
+        rates = np.stack([velocity, 0 * velocity, 0 * velocity])
+        kept = slice(0 if brake else 1, None)
+        path = JointTrajectory(robot.joint_names, times[kept], rows[kept], rates[kept])
+        broken = beyond_limits(path, limits, jerk=False)
+        if not broken:
+            break
+    refuse(broken)
+    return path
