@@ -51,6 +51,15 @@ def test_a_right_model_is_good(right):
     assert document["verdict"]["grade"] == "good"
 
 
+def test_held_numbers_are_tried_over_what_was_fitted_alone(tmp_path):
+    """Fitted are frames around the first impact. Beyond them the slopes of a right model are not
+    0: by them an inertia that is right was contradicted by 3.4 sigma, a box's gravity by 7."""
+    fit = {"initial_state": "nuisance", "iterations": 30, "horizons": [12]}
+    found = fitted(tmp_path, fit=fit, uncertainty={"method": "auto", "halves": False})
+    assert max(found.metrics["verdict"]["held"].values()) < 9.0, found.metrics["verdict"]
+    assert found.verdict.grade == "good", str(found.verdict)
+
+
 def _heavier_corners(scene):
     scene["bodies"]["cube"]["inertia"] *= 1.3
 
