@@ -35,7 +35,7 @@ class StepShift:
     step    of the fit [s]
     dz      parameter -> change of its scaled variable;  values: in its natural unit
     change  root mean square of the change of the residuals, in their sigmas
-    left    of what of it parameters and starts do not take up
+    left    of what of it parameters and starts do not take up;  count  residuals that these are of
     """
 
     step: float
@@ -43,6 +43,7 @@ class StepShift:
     values: Mapping[str, float]
     change: float
     left: float
+    count: int
 
     def over(self, covariance_z: np.ndarray, names: tuple[str, ...]) -> dict[str, float]:
         """Parameter -> change over its standard deviation, the largest first; those without one are
@@ -97,7 +98,7 @@ def step_shift(problem: Any, solution: Solution, cancel: Any = None) -> StepShif
     free = [i for i, name in enumerate(problem.names) if name not in solution.at_bound]
     scaled, natural = ({problem.names[i]: float(v[i]) for i in free} for v in (dz, values))
     change, rest = size.tolist()
-    return StepShift(float(problem.options.step), scaled, natural, change, rest)
+    return StepShift(float(problem.options.step), scaled, natural, change, rest, count)
 
 
 def _changes(

@@ -73,7 +73,7 @@ def verdict_of(
         found.hold_against_noise(noise)
         found.try_held(noise, cancel)
         if shift is not None:
-            found.blame_steps(shift, noise)
+            found.blame_steps(shift)
     except (InputError, np.linalg.LinAlgError) as error:
         found.doubts.append(f"its residuals could not be examined ({error})")
     return found.verdict()
@@ -92,6 +92,7 @@ class _Evidence:
         self.doubts: list[str] = []
         self.advice: list[str] = []
         self.figures: dict[str, Any] = {}
+        self.unexplained = 0.0  # sum of squares in the residuals that speaks against the model
         self.steps = False  # whether too long a step may be all that is wrong
         self.only_steps = False  # whether nothing else speaks against it
         if fit.status != "converged":
@@ -123,6 +124,9 @@ class _Evidence:
         }
         if found.dof < 1.0:
             self.doubts.append("there are hardly more measured numbers than unknowns")
+        more = found.excess if np.isfinite(found.excess) else found.level
+        if found.probability < ALPHA or found.level > LEVEL:
+            self.unexplained = found.dof * more**2
         if found.probability < ALPHA:
             self.doubts.append(
                 f"residuals are not noise: slowly varying ones are {np.sqrt(found.ratio):.2g} "
@@ -154,6 +158,9 @@ class _Evidence:
         scores, left = held_scores(self.experiment.model, self.fit, noise, cancel)
         self.figures["held"] = {s.name: s.statistic for s in scores[:6]}
         worth = [s for s in scores if s.probability * len(scores) < ALPHA]
+        share = max(1.0, len(self.fit.kept) / MOST_TRIALS)
+        gains = [2.0 * share * score.gain for score in worth]
+        self.unexplained = max([self.unexplained, *gains])
         if worth and not self.doubts:
             best = max(worth, key=lambda score: score.statistic)
             self.doubts.append(
@@ -170,15 +177,15 @@ class _Evidence:
             names = ", ".join(values) + _lacking(self.experiment.model, values)
             self.advice.append(f"free one of these, the first explains most: {names}")
 
-    def blame_steps(self, shift: StepShift, noise: Adequacy) -> None:
+    def blame_steps(self, shift: StepShift) -> None:
         """A doubt where half the time step moves a parameter by more than its std_dev, or explains
         what is left; where it may be what looks like a wrong law, that is no advice yet."""
         over: dict[str, float] = {}
         if self.uncertainty is not None:
             over = shift.over(self.uncertainty.covariance_z, self.uncertainty.names)
         moved = {name: size for name, size in over.items() if abs(size) > SHIFT}
-        size = noise.excess if np.isfinite(noise.excess) else noise.level
-        explains = bool(self.doubts) and shift.left >= EXPLAINS * size
+        steps = shift.count * shift.left**2
+        explains = self.unexplained > 0.0 and steps >= EXPLAINS**2 * self.unexplained
         if not moved and not explains:
             return
         found = ", ".join(f"{n} by {moved[n]:+.2g}" for n in list(moved)[:MOST_NAMED])
