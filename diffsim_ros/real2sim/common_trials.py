@@ -83,7 +83,10 @@ def _samples(trial: Any) -> tuple[tuple, int]:
     """Which samples the objectives of a trial are of, and how many."""
     found, count = [], 0
     for objective in trial.objectives:
-        used = np.asarray(getattr(objective, "frames", getattr(objective, "t", ())))
+        own = (
+            getattr(objective, key) for key in ("frames", "frame", "t") if hasattr(objective, key)
+        )
+        used = np.asarray(next(own, ()))  # of clouds the frame of every point
         found.append((objective.name, used.shape, used.tobytes()))
         count += used.size
     return tuple(found), count
