@@ -23,15 +23,30 @@ def fingerprint(value: Any) -> str:
     return _Digests().of(value).hex()
 
 
+PACKAGE = Path(__file__).resolve().parents[1]
+"""Folder of the package's sources."""
+
+
 @functools.cache
 def build() -> str:
-    """The package's version and its engine's binary, which results depend on."""
+    """The package's version, its engine's binary and its Python sources, which results depend on:
+    in a checkout both change without the version.  Read once a process (3 MB, some 20 ms)."""
     from diffsim_ros import __version__
 
     found = importlib.util.find_spec("diffsim_ros._engine")
     origin = found.origin if found is not None else None
     content = Path(origin).read_bytes() if origin else b""
-    return f"{__version__} {hashlib.sha256(content).hexdigest()[:16]}"
+    engine = hashlib.sha256(content).hexdigest()[:16]
+    return f"{__version__} {engine} {_sources(PACKAGE)[:16]}"
+
+
+def _sources(folder: Path) -> str:
+    """Digest of the names and contents of all Python files in a folder."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        content = path.read_bytes()
+        digest.update(f"{path.relative_to(folder).as_posix()} {len(content)} ".encode() + content)
+    return digest.hexdigest()
 
 
 class _Digests:

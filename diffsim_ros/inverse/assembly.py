@@ -81,9 +81,10 @@ class TrialModel:
 
     def series(
         self, k: int, scale: float, jacobians: Sequence[Jacobian],
-        maps: tuple[np.ndarray, np.ndarray],
+        maps: tuple[np.ndarray, np.ndarray] | None,
     ) -> list[Series]:  # fmt: skip
-        """Residuals of every term by time, as trial k; scale: the weight of the trial's loss."""
+        """Residuals of every term by time, as trial k; scale: the weight of the trial's loss;
+        maps: None: by_z and by_y have no columns."""
         found = []
         for (term, loss, _), (columns, J), objective in zip(
             self._parts(), jacobians, self.trial.objectives, strict=True
@@ -92,7 +93,7 @@ class TrialModel:
                 continue
             r = term.residual
             weight = scale * loss(np.einsum("mq,mq->m", r, r))[1][:, None]
-            by_z, by_y = (J @ T[columns] for T in maps)
+            by_z, by_y = (J, J) if maps is None else (J @ T[columns] for T in maps)
             samples = _samples(objective, len(r))
             found.append(Series(objective.name, k, samples, weight * r, by_z, by_y))
         return found
@@ -185,6 +186,9 @@ class Assembly:
         self.count += count + u.size
         self.costs[k] = weight * (0.5 * rho + linear + 0.5 * float(u @ u))
         if maps is None:
+            if self.want == "residuals":
+                none = [(slice(0), np.zeros((*term.residual.shape, 0))) for term in model.terms]
+                self.series += model.series(k, weight * slope, none, None)
             return
         T_z, T_y = maps
         if self.want == "gradient":
@@ -216,6 +220,8 @@ class Assembly:
         if self.want == "value":
             return Evaluation(value, **done)
         done["series"] = tuple(self.series)
+        if self.want == "residuals":
+            return Evaluation(value, **done)
         prior_g = residual * slope
         gradient = (prior_g + self.gz.sum(axis=0), self.gy)
         if self.want == "gradient":

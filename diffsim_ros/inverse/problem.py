@@ -29,7 +29,8 @@ class Evaluation:
     signature    the branches that the motions took (mode hashes), equal = same branches
     count        number of residuals, those of nuisance priors included, shared priors and those of
                  missing measurements (zero) not
-    series       residuals by objective and time with their Jacobians, for want "curvature" only
+    series       residuals by objective and time, with their Jacobians for want "curvature", without
+                 for "residuals"
     """
 
     value: float

@@ -29,7 +29,9 @@ FEWER = 2
 """Times fewer variables than parameters they move: S is then carried for the variables alone."""
 WHOLE = BodySlot(0, 0, 0, 0)
 """Of objectives of no body."""
-MODES = {"value": "none", "equations": "sensitivity", "curvature": "sensitivity"}
+MODES = {
+    "value": "none", "residuals": "none", "equations": "sensitivity", "curvature": "sensitivity"
+}  # fmt: skip
 
 Simulator = Callable[..., list[Any]]
 """(scene, P, steps, options, active, mode, threads, cancel[, directions][, outputs=names]) ->
@@ -386,7 +388,7 @@ class SimulationProblem:
             branches += [int(run.mode_hash), *(t.signature for t in terms if t.signature)]
             row = rows[k]
             u = np.zeros(self.nuisance_shape[1]) if row is None else row
-            maps = None if want == "value" else self._slopes(k, z, row)
+            maps = None if want in ("value", "residuals") else self._slopes(k, z, row)
             columns = len(self.active)
             if maps is not None and self._directed and want in ("equations", "curvature"):
                 T_z, T_y = maps  # S is by z already

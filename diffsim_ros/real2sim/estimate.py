@@ -17,6 +17,7 @@ from ..inverse.one_sided import Bound
 from ..inverse.profile import Profile
 from ..inverse.settling_note import unsettled
 from ..inverse.solution import bounds_reached
+from ..inverse.step_shift import StepShift
 from ..inverse.uncertainty import Uncertainty
 from ..output import OutputFolder
 from .choice import Choice, choose
@@ -39,6 +40,7 @@ from .results import (
     write_results,
 )
 from .spread import band_figures, bands_of, noise_of, profiles_of, uncertainty_of
+from .step_check import noted, shift_figures, shift_of
 from .verdict import verdict_of
 
 Known = tuple[Uncertainty | None, Mapping[str, Bound]]
@@ -131,6 +133,7 @@ class _Estimation:
         predictions: Sequence[Any] = ()
         at_rest: Sequence[Any] = ()
         verdict: Verdict | None = None
+        shift: StepShift | None = None
         if not self.cancelled:
             self.reporter.begin("uncertainty")
             noise = noise_of(fit)
@@ -145,6 +148,11 @@ class _Estimation:
                 if loose is not None:
                     notes.append(str(loose))
                     fit = replace(fit, message=f"{fit.message}; {loose.short}")
+            shift = shift_of(fit, self.config, self.cancel)
+            if shift is not None:
+                uncertainty, sentence = noted(shift, uncertainty)
+                notes.append(sentence)
+                metrics["step"] = shift_figures(shift, uncertainty)
             self.reporter.begin("profile")
             profiles = profiles_of(
                 experiment.model, fit, uncertainty, self.reporter, self.cancel, self.side
@@ -160,7 +168,8 @@ class _Estimation:
                 metrics["bands"] = band_figures(bands)
             predictions, at_rest = assessed.predictions, assessed.at_rest
             notes += assessed.notes
-            verdict = self._verdict(experiment, fit, (uncertainty, bounds), noise, predictions)
+            known = (uncertainty, bounds)
+            verdict = self._verdict(experiment, fit, known, noise, predictions, shift)
         status = "cancelled" if self.cancelled else fit.status
         metrics["timing"] = self.reporter.end()
         metrics["timing"]["total"] = sum(metrics["timing"].values())
@@ -203,11 +212,13 @@ class _Estimation:
 
     def _verdict(
         self, experiment: Experiment, fit: Fit, known: Known, noise: Adequacy | None,
-        shown: Sequence[Any],
+        shown: Sequence[Any], shift: StepShift | None,
     ) -> Verdict | None:  # fmt: skip
         """Verdict by the recordings that were not fitted, if there are any."""
         new, (found, bounds) = [p for p in shown if p.role == "validate"], known
-        verdict = verdict_of(experiment, fit, found, noise, new or shown, self.cancel, bounds)
+        verdict = verdict_of(
+            experiment, fit, found, noise, new or shown, self.cancel, bounds, shift
+        )
         return None if self.cancelled else verdict
 
     def _training(self, experiment: Experiment, fit: Fit, data: Data) -> dict:

@@ -137,6 +137,14 @@ class Experiment:
         """What figures and notes call a trial."""
         return trial.place
 
+    def flight_of(self, trial: Any) -> Any:
+        """Samples of a trial before the first that counts, where that depends on the model; None:
+        it does not."""
+        return None
+
+    def set_flight(self, trial: Any, flight: Any) -> None:
+        """Take these samples of a trial instead (several models are compared)."""
+
     def counts(self, fit: Fit) -> dict:
         """Which trials were fitted, for metrics.json's `train`."""
         return {self.what: len(fit.kept), self.named: [self.title(trial) for trial in fit.kept]}

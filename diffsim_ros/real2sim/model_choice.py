@@ -24,6 +24,7 @@ from ..executors.side_by_side import ALONE, SideBySide
 from ..executors.tasks import Report
 from ..inverse.model_comparison import information_criteria, verdict
 from ..inverse.uncertainty import residual_noise
+from .common_trials import check_samples, of_all, shared_data
 from .experiment import experiment_of
 from .fit import Fit, descend, fit_trials, has_parts
 from .held_out import Fitted, Task, held_out, tasks_of
@@ -67,7 +68,7 @@ def compare_models(
     for model in models:
         if not model.cancelled:
             model.read(given)
-    _fit_all(models, side, cancel)
+    notes = _fit_alike(models, side, cancel)
     for model in models:
         if not model.cancelled:
             model.improve(models)
@@ -84,7 +85,7 @@ def compare_models(
     good = all(m.fit.status == "converged" for m in found)
     return ModelComparison(
         tuple(found), best, pairs, criteria, effective, tuple(sentences),
-        tuple(_notes(found, sets, effective)), len(sets.folds),
+        tuple([*notes, *_notes(found, sets, effective)]), len(sets.folds),
         "converged" if good else "not_converged",
     )  # fmt: skip
 
@@ -278,6 +279,32 @@ class _Model:
 def _source(trial: Any) -> str:
     """File of a trial, "" of loads."""
     return str(getattr(trial, "source", ""))
+
+
+def _fit_alike(models: Sequence[_Model], side: SideBySide, cancel: Any) -> list[str]:
+    """Fit every model to the same samples of the same trials; sentences on what is left out."""
+    if any(m.cancelled for m in models):
+        return []
+    data, notes = shared_data([m.experiment for m in models], [m.data for m in models])
+    for model, own in zip(models, data, strict=True):
+        model.data = own
+    _fit_all(models, side, cancel)
+    if any(m.cancelled or m.fit is None for m in models):
+        return notes
+    kept, gone = of_all([m.fit.kept for m in models])
+    if gone:  # rollouts of some fail at the first guess of one model
+        if not kept[0]:
+            rule = "a trial that every model can simulate at its first guess"
+            raise InputError("compare", "trials", "none", rule, "begin elsewhere")
+        notes.append(f"not fitted by every model, and so by none: {', '.join(gone)}")
+        again = [m for m, own in zip(models, kept, strict=True) if len(own) < len(m.fit.kept)]
+        for model, trials in zip(models, kept, strict=True):
+            model.data = replace(model.data, train=trials)
+        _fit_all(again, side, cancel)
+        if any(m.cancelled for m in models):
+            return notes
+    check_samples([m.name for m in models], [m.fit.problem for m in models])
+    return notes
 
 
 def _fit_all(models: Sequence[_Model], side: SideBySide, cancel: Any) -> None:

@@ -128,6 +128,11 @@ class FitOptions:
         "note where the derivatives at the end depend on the phase of contacts within a step",
         True,
     )
+    check_step: bool = option(
+        "flag",
+        "simulate the end with half the time step too: how far parameters would move [std_dev]",
+        True,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

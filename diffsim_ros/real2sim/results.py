@@ -171,6 +171,7 @@ class EstimationResult:
             },
             "correlation": matrix,
             **({"profiles": profiles} if profiles else {}),
+            **({"step": self.metrics["step"]} if "step" in self.metrics else {}),
             "notes": list(self.notes),
             "dropped": dict(self.dropped),
             "provenance": dict(self.provenance),

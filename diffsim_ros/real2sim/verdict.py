@@ -19,12 +19,14 @@ from ..inverse.one_sided import Bound
 from ..inverse.parameters import ParameterMap
 from ..inverse.score_test import Score, score_test
 from ..inverse.solution import bounds_reached
+from ..inverse.step_shift import StepShift
 from ..inverse.uncertainty import Uncertainty
 from ..parameter import Parameter
 from .experiment import Experiment
 from .fit import Fit
 from .model import Model
 from .results import Verdict, finite
+from .step_check import SHIFT, shortened
 
 POOR = 0.5
 """Share of a parabola's error from which on predictions explain little."""
@@ -38,6 +40,8 @@ MOST_HELD = 32
 """Held parameters that are tried."""
 MOST_NAMED = 3
 """Held parameters that are named."""
+EXPLAINS = 0.5
+"""Share of what is not noise from which on the error of time steps may be its cause."""
 WORTH = 0.1
 """Share of what is left that a held parameter must explain to be named."""
 START = re.compile(r"(position|rotation|velocity)(\[\d+\])?\.[xyz]$|inertia\.(xy|xz|yz)$|\[\d+\]")
@@ -52,12 +56,14 @@ def verdict_of(
     predictions: Sequence[Any],
     cancel: Any = None,
     bounds: Mapping[str, Bound] | None = None,
+    shift: StepShift | None = None,
 ) -> Verdict:
     """Judge a finished fit.
 
     noise        what it left beside white noise, None: it could not be evaluated
     predictions  of recordings that were not fitted if there are any, else of those that were
     bounds       of parameters that the data leave open towards one side
+    shift        what half the time step changes, None: not known
     """
     found = _Evidence(experiment, fit, uncertainty, bounds or {})
     found.hold_against_parabolas(predictions)
@@ -66,6 +72,8 @@ def verdict_of(
             raise InputError("verdict", "residuals", None, "a solution that can be simulated")
         found.hold_against_noise(noise)
         found.try_held(noise, cancel)
+        if shift is not None:
+            found.blame_steps(shift)
     except (InputError, np.linalg.LinAlgError) as error:
         found.doubts.append(f"its residuals could not be examined ({error})")
     return found.verdict()
@@ -84,6 +92,9 @@ class _Evidence:
         self.doubts: list[str] = []
         self.advice: list[str] = []
         self.figures: dict[str, Any] = {}
+        self.unexplained = 0.0  # sum of squares in the residuals that speaks against the model
+        self.steps = False  # whether too long a step may be all that is wrong
+        self.only_steps = False  # whether nothing else speaks against it
         if fit.status != "converged":
             self.doubts.append("the optimum was not found")
             self.advice.append("raise fit.iterations, or begin elsewhere")
@@ -113,6 +124,9 @@ class _Evidence:
         }
         if found.dof < 1.0:
             self.doubts.append("there are hardly more measured numbers than unknowns")
+        more = found.excess if np.isfinite(found.excess) else found.level
+        if found.probability < ALPHA or found.level > LEVEL:
+            self.unexplained = found.dof * more**2
         if found.probability < ALPHA:
             self.doubts.append(
                 f"residuals are not noise: slowly varying ones are {np.sqrt(found.ratio):.2g} "
@@ -144,6 +158,9 @@ class _Evidence:
         scores, left = held_scores(self.experiment.model, self.fit, noise, cancel)
         self.figures["held"] = {s.name: s.statistic for s in scores[:6]}
         worth = [s for s in scores if s.probability * len(scores) < ALPHA]
+        share = max(1.0, len(self.fit.kept) / MOST_TRIALS)
+        gains = [2.0 * share * score.gain for score in worth]
+        self.unexplained = max([self.unexplained, *gains])
         if worth and not self.doubts:
             best = max(worth, key=lambda score: score.statistic)
             self.doubts.append(
@@ -160,19 +177,45 @@ class _Evidence:
             names = ", ".join(values) + _lacking(self.experiment.model, values)
             self.advice.append(f"free one of these, the first explains most: {names}")
 
+    def blame_steps(self, shift: StepShift) -> None:
+        """A doubt where half the time step moves a parameter by more than its std_dev, or explains
+        what is left; where it may be what looks like a wrong law, that is no advice yet."""
+        over: dict[str, float] = {}
+        if self.uncertainty is not None:
+            over = shift.over(self.uncertainty.covariance_z, self.uncertainty.names)
+        moved = {name: size for name, size in over.items() if abs(size) > SHIFT}
+        steps = shift.count * shift.left**2
+        explains = self.unexplained > 0.0 and steps >= EXPLAINS**2 * self.unexplained
+        if not moved and not explains:
+            return
+        found = ", ".join(f"{n} by {moved[n]:+.2g}" for n in list(moved)[:MOST_NAMED])
+        rest = f" and {len(moved) - MOST_NAMED} more" if len(moved) > MOST_NAMED else ""
+        why = f"half of it would move {found}{rest} std_dev" if moved else ""
+        if explains:
+            what = f"its error alone leaves residuals of {shift.left:.2g} sigma"
+            why = "; ".join(filter(None, [why, what]))
+        doubt = f"the time step of {shift.step:.3g} s is too long: {why}"
+        if explains:  # what else speaks against the model may be the steps'
+            self.doubts = [f"{doubt}, which the following may come from", *self.doubts]
+            self.advice, self.steps = [a for a in self.advice if not a.startswith("free ")], True
+        else:
+            self.steps = self.only_steps = not self.doubts
+            self.doubts.append(doubt)
+        most = max(map(abs, moved.values()), default=0.0)
+        self.advice.insert(0, shortened(self.experiment.config, shift.step, most))
+
     def verdict(self) -> Verdict:
         """The grade that the evidence leaves."""
-        grade, reasons = "usable", self.doubts
-        if self.doubts and self.poor:
-            grade, reasons = "misleading", [*self.poor, *self.doubts]
-        elif not self.doubts:
+        grade, reasons = "usable", list(self.doubts)
+        if not self.doubts:
             grade, reasons = "good", ["what is left is noise, as far as these recordings show"]
-            if self.poor:  # starts are not known well enough, or the motion is chaotic
-                reasons += [
-                    f"yet {one}, for small differences of the start grow" for one in self.poor
-                ]
+        elif self.poor and not self.only_steps:
+            grade, reasons = "misleading", [*self.poor, *self.doubts]
+        if self.poor and grade != "misleading":  # starts are not known well, or motion is chaotic
+            reasons += [f"yet {one}, for small differences of the start grow" for one in self.poor]
         advice = list(self.advice)
-        if grade != "good" and not any(one.startswith("free") for one in advice):
+        named = any(one.startswith("free") for one in advice)
+        if grade != "good" and not named and not self.steps:
             advice.append("try other laws (diffsim estimate --try)")
         return Verdict(grade, "; ".join(reasons), tuple(advice), self.figures)
 
@@ -193,7 +236,9 @@ def held_scores(
         return (), 0.0
     chosen = np.unique(np.linspace(0, len(fit.kept) - 1, MOST_TRIALS).astype(int))
     z = wider.map.scaled({**values, **named})
-    problem = wider.problem([fit.kept[i] for i in chosen], z)
+    # as far as was fitted: beyond it the slopes are not 0, and every held number seems wrong
+    horizon = int(model.config.fit.horizons[-1])
+    problem = wider.problem([fit.kept[i] for i in chosen], z, horizon=horizon)
     y = fit.y[chosen][:, : problem.nuisance_shape[1]]
     size = noise.noise if np.isfinite(noise.noise) and noise.noise > 0.0 else 1.0
     fitted = [name for name in fit.problem.names if name not in at_bound]

@@ -185,6 +185,7 @@ def read_beside(path: str | Path, kind: str, topic: str = "") -> Observation:
     Raises InputError naming file, topic, sample and value.
     """
     found = read_kind(path, kind, topic)
+    _refuse_restart(found)
     found = replace(found, t=found.stamps, epoch=0, numbers=None)
     bad = np.flatnonzero(~np.isfinite(found.t))
     back = np.flatnonzero(np.diff(found.t) <= 0) + 1
@@ -192,6 +193,21 @@ def read_beside(path: str | Path, kind: str, topic: str = "") -> Observation:
         if len(rows):
             raise InputError(found.place, f"sample {rows[0]}, t", float(found.t[rows[0]]), rule)
     return sensors()[kind].trials(found)[0] if kind == "poses" else found
+
+
+def _refuse_restart(found: Observation) -> None:
+    """Refuse trials each of which has a clock of its own: no other sensor's trials are told apart
+    by it."""
+    if found.numbers is None:
+        return
+    between = np.flatnonzero(np.diff(found.numbers) != 0) + 1
+    back = [k for k in between if found.t[k] <= found.t[k - 1]]
+    if back:
+        k = int(back[0])
+        rule = "stamps that go on from trial to trial, by the clock of the sensors beside it"
+        got = f"{found.t[k]:.6g} s after {found.t[k - 1]:.6g} s"
+        place = f"{found.place}: trial {found.numbers[k]}"
+        raise InputError(place, "t", got, rule, "or a file for each trial, and its sensor's delay")
 
 
 def read_trials(

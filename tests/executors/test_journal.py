@@ -10,6 +10,7 @@ import yaml
 
 from diffsim_ros import load_scene
 from diffsim_ros.errors import InputError
+from diffsim_ros.executors import fingerprint as digests
 from diffsim_ros.executors import gather, stream
 from diffsim_ros.executors.fingerprint import fingerprint
 from diffsim_ros.executors.journal import Journal
@@ -131,3 +132,29 @@ def test_the_head_says_what_the_file_is_of(tmp_path):
     with Journal(tmp_path, work.double, 2) as journal:
         head = json.loads(journal.path.read_text())
     assert head["function"] == "tests.executors.work.double" and head["build"].startswith("0.1.0 ")
+
+
+def test_results_of_other_code_of_one_version_are_not_taken(tmp_path, monkeypatch):
+    """A checkout changes without its version."""
+    code = tmp_path / "package" / "inner" / "law.py"
+    code.parent.mkdir(parents=True)
+    code.write_text("slope = 1\n")
+    monkeypatch.setattr(digests, "PACKAGE", tmp_path / "package")
+
+    def done() -> int:
+        digests.build.cache_clear()
+        shared_calls.clear()
+        assert gather(count, [3], 1, folder=tmp_path / "kept")
+        return len(shared_calls)
+
+    try:
+        assert [done(), done()] == [1, 0]
+        (code.parent / "__pycache__").mkdir()
+        (code.parent / "__pycache__" / "law.pyc").write_bytes(b"compiled")
+        assert done() == 0
+        code.write_text("slope = 2\n")
+        assert [done(), done()] == [1, 0]
+        code.rename(code.with_name("other.py"))
+        assert done() == 1
+    finally:
+        digests.build.cache_clear()

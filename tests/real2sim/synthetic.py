@@ -75,7 +75,7 @@ def tossed(rng: np.random.Generator) -> dict:
 
 def recorded(
     tosses: int, seed: int, noise: tuple[float, float], seconds: float = 0.5, scene: dict = SCENE,
-    start: Callable[[np.random.Generator], dict] = tossed,
+    start: Callable[[np.random.Generator], dict] = tossed, steps_per_frame: int = 10,
 ) -> dict:  # fmt: skip
     """Simulated tosses of the cube with noise [m], [rad], as arrays of a toss file (poses)."""
     from diffsim_ros import _engine
@@ -84,7 +84,7 @@ def recorded(
 
     rng = np.random.default_rng(seed)
     engine = load_scene(scene).engine
-    steps_per_frame, frames = 10, int(seconds * RATE)
+    frames = int(seconds * RATE)
     options = _engine.Options(step=1.0 / RATE / steps_per_frame, record_every=steps_per_frame)
     rows = []
     for _ in range(tosses):

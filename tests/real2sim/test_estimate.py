@@ -16,6 +16,7 @@ from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.real2sim.results import load_parameters, open_folder
 from diffsim_ros.sensing.tosses import read_tosses
+from diffsim_ros.viz.pages import sections_of
 from tests.real2sim.synthetic import TRUTH, estimation, recorded
 
 NOISE = (1e-3, math.radians(0.5))
@@ -264,3 +265,21 @@ def test_unsettled_derivatives_are_noted_and_change_nothing(files, monkeypatch):
     ((problem, z, _, rollouts, _),) = asked  # of the end of the fit, for a share of its rollouts
     assert list(problem.values(z)) == pytest.approx([plain.values()[n] for n in problem.names])
     assert rollouts >= 2 * len(problem.trials)
+
+
+def test_tosses_of_two_files_with_one_id_have_different_titles(tmp_path):
+    files = [str(tmp_path / f"{day}.npz") for day in ("monday", "Tuesday")]
+    for k, file in enumerate(files):
+        np.savez(file, **recorded(1, seed=k, noise=(1e-4, 1e-3), seconds=0.3))
+    content = estimation(files[0], files[0])
+    for role in content["data"].values():
+        role["files"] = files
+    quick = ["fit.iterations=1", "uncertainty.method=none"]
+    result = estimate(load_estimation(content, set=quick))
+    assert [p.name for p in result.predictions] == ["monday.npz: toss 1", "Tuesday.npz: toss 1"]
+    shown = sections_of(result)
+    named = [one["name"] for one in shown.motions()], [one.title for one in shown.single()]
+    for titles in named:
+        assert len({title.rpartition(":")[0] for title in titles}) == 2, titles
+    alone = estimate(load_estimation(estimation(files[0]), set=quick))
+    assert [p.name for p in alone.predictions] == ["toss 1"]

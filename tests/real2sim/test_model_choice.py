@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 import math
 
@@ -194,3 +195,46 @@ def test_a_trial_that_one_model_cannot_simulate_is_left_out_of_the_pairs_and_the
     assert names == ["toss 1", "toss 2"]
     np.testing.assert_array_equal(squares, [[1.0, 2.0], [np.nan, 2.0]])
     assert held_out_figure(SimpleNamespace(models=both, held_out=(names, squares))).axes
+
+
+def _sized(file, edge, least=5):
+    """The right law of a cube of this edge."""
+    content = copy.deepcopy(estimation(file, **FIT))
+    content["scene"]["bodies"]["cube"]["shape"]["box"]["size"] = [edge] * 3
+    content["measurement"] = {"start": "flight", "flight_frames": [least, 40]}
+    return load_estimation(content)
+
+
+def test_models_are_compared_over_the_same_samples(file):
+    """A larger cube touches earlier, so that its own flights end earlier."""
+    result = compare_models({"a": _sized(file, 0.1), "b": _sized(file, 0.12)})
+    counts = {m.name: m.noise.count for m in result.models}
+    assert counts["a"] == counts["b"], counts
+    frames = [[t.objectives[0].frames[0] for t in m.fit.problem.trials] for m in result.models]
+    assert frames[0] == frames[1]
+    assert any("flights end earlier in some models" in note for note in result.notes)
+    again = compare_models({"b": _sized(file, 0.12), "a": _sized(file, 0.1)})
+    assert again.models[0].noise.count == counts["a"], "whatever the order"
+
+
+def test_models_are_compared_over_trials_that_all_of_them_fit(file, monkeypatch):
+    """A toss of too large a cube has no flight; one fails at the first guess of one model."""
+    from diffsim_ros.real2sim import fit
+
+    flying = compare_models({"a": _sized(file, 0.1, 9), "b": _sized(file, 0.12, 9)})
+    (gone,) = [note for note in flying.notes if note.startswith("not trained on")]
+    assert "toss" in gone and len({len(m.fit.kept) for m in flying.models}) == 1
+    whole = fit._Training._runnable
+
+    def fails(self, trials, z):
+        kept, dropped = whole(self, trials, z)
+        if self.model.scene.bodies and self.model.config.name == "b" and len(kept) == 4:
+            return kept[1:], [f"{kept[0].place}: failed"]
+        return kept, dropped
+
+    monkeypatch.setattr(fit._Training, "_runnable", fails)
+    other = dataclasses.replace(_sized(file, 0.1), name="b")
+    found = compare_models({"a": _sized(file, 0.1), "b": other})
+    assert [len(m.fit.kept) for m in found.models] == [3, 3]
+    assert [len(m.held) for m in found.models] == [3, 3]
+    assert any(note.startswith("not fitted by every model, and so by none") for note in found.notes)

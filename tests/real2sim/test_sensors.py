@@ -21,6 +21,7 @@ from diffsim_ros.real2sim.experiment import kind_of
 from diffsim_ros.real2sim.results import write_results
 from diffsim_ros.real2sim.scenarios.throw import free_spin
 from diffsim_ros.real2sim.sensors.cloud.trackers import refuse_apart
+from diffsim_ros.sensing.read import read_beside
 from diffsim_ros.viz.pages import sections_of
 from tests.real2sim.clouds_synthetic import (
     AT_SIDE,
@@ -34,6 +35,7 @@ from tests.real2sim.clouds_synthetic import (
     sensor_estimation,
     tracked,
 )
+from tests.real2sim.synthetic import arrays
 from tests.real2sim.test_cloud_sensors import CORNERS, MARKERS
 
 LATE = 0.012
@@ -314,3 +316,36 @@ def test_clouds_that_none_of_a_throw_are_named_by_their_source():
     )
     with pytest.raises(InputError, match=r"side\.mcap: sensor side: got .samples from 60\.000"):
         refuse_apart(sensor, late, 5.0, 0.4, "front.mcap")
+
+
+@pytest.mark.parametrize("who", ["poses", "mocap"])
+def test_clocks_that_each_begin_at_0_are_not_taken_for_one(who):
+    """As C3D, npz and many CSV do, whenever their recording was begun: nothing relates them."""
+    throw = dict(trackers())
+    throw[who] = replace(throw[who], t=throw[who].t - throw[who].t[0])
+    given = {"train": [throw], "validate": ()}
+    model = kind_of("sensors")(load_estimation(without_cloud(poses=POSES, mocap=MOCAP)))
+    with pytest.raises(InputError, match=r"sensors\.mocap\.delay: got 'absent'.*begin at 0"):
+        model.read(given)
+    both = {name: replace(one, t=one.t - one.t[0]) for name, one in throw.items()}
+    with pytest.raises(InputError, match=r"mocap\.delay: got 'absent'"):  # was taken for one
+        model.read({**given, "train": [both]})
+    told = without_cloud(poses=POSES, mocap={**MOCAP, "delay": 0})
+    (ready,) = kind_of("sensors")(load_estimation(told)).read({**given, "train": [both]}).train
+    assert set(ready.auxiliary) == {"mocap"}
+
+
+def test_trials_whose_clocks_restart_are_refused_beside_another_sensor(tmp_path):
+    t = np.tile(0.01 * np.arange(30), 2)
+    table = {"delimiter": ",", "header": "trial,t,a_x,a_y,a_z", "comments": "", "fmt": "%g"}
+    rows = np.column_stack([np.repeat([1, 2], 30), t, np.ones((60, 3))])
+    np.savetxt(tmp_path / "two.csv", rows, **table)
+    says = r"two\.csv: trial 2: t: got '0 s after 0\.29 s'; accepted: stamps that go on"
+    with pytest.raises(InputError, match=says):
+        read_beside(tmp_path / "two.csv", "markers")
+    np.savez(tmp_path / "two.npz", **arrays(tosses=2))
+    with pytest.raises(InputError, match=r"two\.npz: trial 11: t: got '0 s after"):
+        read_beside(tmp_path / "two.npz", "poses")
+    rows[30:, 1] += 5.0
+    np.savetxt(tmp_path / "on.csv", rows, **table)
+    assert len(read_beside(tmp_path / "on.csv", "markers").t) == 60

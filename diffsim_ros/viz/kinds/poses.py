@@ -97,7 +97,8 @@ class PoseSections(Sections):
             return {}
         markers = static_markers(motion) + strobe_markers(motion)
         legend = (("measured", style.MEASURED), ("simulated", style.SIMULATED))
-        return {"cubes": render.render_png(markers, title=median.name.capitalize(), legend=legend)}
+        title = median.name[:1].upper() + median.name[1:]
+        return {"cubes": render.render_png(markers, title=title, legend=legend)}
 
     def motions(self) -> list[dict[str, Any]]:
         """All bodies simulated, and measured as ghosts; contact forces."""

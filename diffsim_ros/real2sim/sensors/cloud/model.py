@@ -28,7 +28,7 @@ from ...options import EstimationConfig
 from ...scenarios.throw import flight_acceleration, free_flight, free_frames, free_spin
 from .camera import ROUNDING, Camera
 from .detections import Detections, Outline, RegisteredSurface, skin_of
-from .trackers import Sensor, read_sensors, refuse_apart
+from .trackers import Sensor, read_sensors, refuse_apart, refuse_unrelated
 
 FLIGHT = 3
 """Frames of free flight that a start needs at least."""
@@ -164,6 +164,9 @@ class CloudModel(Model):
         first, span, found = stamps[0], stamps[-1] - stamps[0], {}
         source = self._first(throw).source
         for sensor in self.sensors[1:]:
+            if sensor.name in throw:
+                told = self.config.measurement.sensors[sensor.name]
+                refuse_unrelated(sensor, self._first(throw), throw[sensor.name], told)
             detections = self._detections(sensor, throw, stamps)
             if sensor.track(detections, self.outline, first, span, self.interval) is None:
                 refuse_apart(sensor, detections, first, span, source)

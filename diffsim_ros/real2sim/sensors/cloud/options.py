@@ -166,7 +166,7 @@ class CloudSensorOptions:
     delay: object = option(
         "any",
         "how much later its stamps are than those of the first sensor [s]: a number, or the name "
-        "of a parameter",
+        "of a parameter; to be given where the stamps of either begin at 0",
         0.0,
     )
     drift: object = option(

@@ -6,7 +6,7 @@ reference, relative to which another's are late by `delay` and lose `drift`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -349,3 +349,21 @@ def refuse_apart(
     remedy = f"are clocks apart (measurement.sensors.{sensor.name}.delay), or its bounds too wide?"
     source = detections.clouds[0].source if samples is None else samples.place
     raise InputError(source, f"sensor {sensor.name}", got, rule, remedy)
+
+
+def refuse_unrelated(
+    sensor: Camera | Sensor, first: Observation, own: Observation, told: Mapping
+) -> None:
+    """InputError where stamps count from a recording's own first sample, and nobody said how the
+    two clocks are related: both would begin together, whatever the sensors did.
+
+    told  section of the sensor
+    """
+    for one in (own, first):
+        if "delay" not in told and len(one.t) and one.t[0] == 0.0:
+            key = f"measurement.sensors.{sensor.name}.delay"
+            rule = (
+                f"given, as the stamps of {one.place} begin at 0 (of a C3D or npz file always): 0 "
+                "where both clocks are one, else the difference or a parameter"
+            )
+            raise InputError(own.place, key, "absent", rule)

@@ -18,7 +18,8 @@ from ....sensing.quaternion_order import check_order
 from ...bootstrap import interval
 from ...experiment import Experiment, predicted
 from ...fit import Fit
-from ...results import count_by, median_and_mean
+from ...results import count_by, labels_of, median_and_mean
+from ...scenarios.flight import FreeFlight
 from ...scenarios.height import start_state
 from .model import PoseModel, centred, spacing
 from .options import PoseFitOptions, PoseMeasurementOptions, PoseSimulationOptions
@@ -53,11 +54,12 @@ class PosePrediction:
     contact_force: np.ndarray
     errors: Mapping[str, float] = field(default_factory=dict)
     surfaces: tuple[tuple[np.ndarray, np.ndarray], ...] = field(default=(), repr=False)
+    label: str = ""
 
     @property
     def name(self) -> str:
-        """Title of the recording in pictures."""
-        return f"toss {self.id}"
+        """Title of the recording in pictures, with its file where another's has the same id."""
+        return self.label or f"toss {self.id}"
 
 
 class PoseExperiment(Experiment):
@@ -170,6 +172,15 @@ class PoseExperiment(Experiment):
                 falling.append(replace(first, poses=first.poses.with_value(place)))
         return falling
 
+    def flight_of(self, trial: PoseTrial) -> FreeFlight | None:
+        """See Experiment.flight_of."""
+        return self.model.flight(trial)
+
+    def set_flight(self, trial: PoseTrial, flight: FreeFlight) -> None:
+        """See Experiment.set_flight."""
+        known = {**self.model.flights, trial.place: flight}
+        self.model = replace(self.model, flights=known, _known={})
+
     def counts(self, fit: Fit) -> dict:
         """Recordings that were fitted."""
         return {"recordings": len(fit.kept), "ids": [trial.id for trial in fit.kept]}
@@ -195,7 +206,10 @@ class PoseExperiment(Experiment):
         def predict(trial: PoseTrial, run: Any) -> PosePrediction:
             return self._prediction(trial, self.model.centres(trial, z), run, role)
 
-        return predicted(predict, trials, self.model.refined_rollouts(problem, trials, z, cancel))
+        runs = self.model.refined_rollouts(problem, trials, z, cancel)
+        found, notes = predicted(predict, trials, runs)
+        labels = labels_of([(p.source, p.name, False) for p in found])
+        return [replace(p, label=x) for p, x in zip(found, labels, strict=True)], notes
 
     def compared(self, prediction: PosePrediction) -> dict:
         """Positions and, as rotation matrices, orientations from the first sample that counts."""

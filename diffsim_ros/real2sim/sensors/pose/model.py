@@ -40,6 +40,8 @@ class PoseModel(Model):
     """Scene and parameters of recorded bodies; knows how a recording becomes a rollout."""
 
     pivots: Mapping[str, NamedNumbers] = field(default_factory=dict)
+    flights: Mapping[str, FreeFlight] = field(default_factory=dict)
+    """By a trial's place, where they are not this model's own (several are compared)."""
     _known: dict[tuple, Flown] = field(default_factory=dict, repr=False, compare=False)
     """Starts by trial and parameters: stages and predictions ask for the same ones again."""
 
@@ -100,6 +102,8 @@ class PoseModel(Model):
 
         None: with start `flight` it never touches anything.
         """
+        if trial.place in self.flights:
+            return self.flights[trial.place]
         options = self.config.measurement
         if options.start == "file":
             return FreeFlight(0, 1, 0)

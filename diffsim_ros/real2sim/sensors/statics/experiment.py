@@ -224,6 +224,15 @@ class BesideExperiment(Experiment):
         one, two = self.moving.read(observations), self.still.read(observations)
         return replace(one, train=[*one.train, *two.train], validate=[*one.validate, *two.validate])
 
+    def flight_of(self, trial: Any) -> Any:
+        """See Experiment.flight_of."""
+        return None if isinstance(trial, Load) else self.moving.flight_of(trial)
+
+    def set_flight(self, trial: Any, flight: Any) -> None:
+        """See Experiment.set_flight."""
+        self.moving.set_flight(trial, flight)
+        self.model = replace(self.model, moving=self.moving.model)
+
     def counts(self, fit: Fit) -> dict:
         """Which recordings and loads were fitted."""
         moving, loads = split(fit.kept)
