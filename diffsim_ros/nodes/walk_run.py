@@ -344,7 +344,7 @@ class WalkRun(WatchedRun):
         name, time = self.present()
         at = f"(at {time:.2f} s of {name})"
         code = "CANCELED" if self._canceled else "ABORTED"
-        while self.joining and not self._fault():  # it may be neither of two walks
+        while why == self._canceled and self.joining and not self._fault():
             await within(self._node, Future(), LOOK)
         fault = self._fault()
         if why == self._canceled and not fault:

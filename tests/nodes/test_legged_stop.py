@@ -291,10 +291,14 @@ def test_a_continuation_of_a_walk_that_is_being_cancelled_is_not_sent():
     assert more[0].code == "CANCELED" and node.output.log == ["start"] and not found.joining
 
 
-def test_a_fault_does_not_wait_for_the_answer_to_a_continuation():
+@pytest.mark.parametrize("what", ["tilt", "place"])
+def test_a_fault_does_not_wait_for_the_answer_to_a_continuation(what):
     found, passing, node, reports, more, *_ = continuing()
-    node.tilt = 1.0
-    found._tick()
+    if what == "tilt":
+        node.tilt = 1.0
+        found._tick()
+    else:
+        found._halt("joint hip is 0.7 rad from the plan")
     assert run(found.coroutine).code == reports[-1].code == more[-1].code == "ABORTED"
     assert node.output.log[-1][0] == "stop" and not passing.sent
 
