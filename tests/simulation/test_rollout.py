@@ -186,6 +186,44 @@ def test_gradients_are_those_of_differences_and_of_sensitivities(scene, names):
         assert least < 2e-6 * scale.max(), name
 
 
+def test_the_adjoint_of_an_arm_of_three_hinges_beside_a_box():
+    """One block of six and one of three among five nodes: as many numbers as five blocks of three,
+    for which the adjoint once took them."""
+    builder = ds.SceneBuilder("arm", step=1 / 480, duration=0.1, tolerance=1e-12)
+    builder.body("box", shape={"box": {"size": [0.1, 0.2, 0.1]}}, mass=0.7,
+                 pose={"position": [2, 0, 1]}, angular_velocity=[1, 2, -1])  # fmt: skip
+    for k in range(3):
+        builder.body(f"rod{k}", shape={"box": {"size": [0.05, 0.05, 0.2]}}, mass=1.0,
+                     pose={"position": [0, 0, 1.9 - 0.2 * k]})  # fmt: skip
+        builder.link(f"hinge{k}", "joint", kind="hinge", body_b=f"rod{k}",
+                     position=[0, 0, 2 - 0.2 * k], axis=[int(k == 2), int(k < 2), 0],
+                     coordinates="reduced", **({"body_a": f"rod{k - 1}"} if k else {}))  # fmt: skip
+    builder.contact("box", {"plane": {"offset": 0.88}}, name="floor", k_n=1e4, c_f=0.3, c_n=0.2)
+    builder.link("drive", "motor", joint="hinge0", kind="torque", keys=[1.0, 2.0], interval=0.1)
+    scene = builder.build()
+    wrt = ["box.velocity.x", "box.angular_velocity.y", "drive.torque[1]", "rod2.mass"]
+    motion = scene.rollout(wrt=wrt)
+    by = weights(motion, KINDS)
+    exact = motion.gradient(by)
+    forward = scene.rollout(wrt=wrt, sensitivities=True).gradient(by)
+    assert forward.array == pytest.approx(exact.array, rel=1e-9)
+    assert exact.array == pytest.approx(differences(scene, wrt, by), rel=1e-5)
+
+
+def differences(scene, names, by):
+    """Central differences of sum(by * observed)."""
+
+    def value(changes):
+        motion = scene.rollout(changes)
+        return sum(np.sum(own * motion.observed(name)) for name, own in by.items())
+
+    found = []
+    for name in names:
+        ends = [value({name: scene.values[name] + change}) for change in (1e-5, -1e-5)]
+        found.append((ends[0] - ends[1]) / 2e-5)
+    return np.array(found)
+
+
 def test_sensitivities_are_those_of_differences(scene):
     names = ["cube.velocity.y", "cube.mass"]
     motion = scene.rollout(wrt=names, sensitivities=True, outputs=["hard.force"])
