@@ -20,7 +20,7 @@ Vector6 six(const Matrix3d& S) {
 }
 
 // Of the shear modulus: a stress below it is that of rounded positions, and has no direction.
-constexpr double kRounding = 1e-10;
+constexpr double kStressRounding = 1e-10;
 
 const Vector6 kIdentity = six(Matrix3d::Identity());
 
@@ -165,7 +165,7 @@ class StressField {
       const Deformation& d = at[part.index];
       const OneModuli m(layout().of_samples, p, part.element);
       rows.value += part.share * six(sample_stress(d, law_, m));
-      rows.rounding += part.share * kRounding * m.mu;
+      rows.rounding += part.share * kStressRounding * m.mu;
       if (!slopes) continue;
       add_material(layout().of_samples, p, part, rows,
                    [&](const OneModuli& by) { return six(sample_stress(d, law_, by)); });
