@@ -207,7 +207,9 @@ class Options:
     profile: bool
     record_modes: bool
     stagnate: bool
-    def __init__(self, *, step: typing.SupportsFloat | typing.SupportsIndex = 0.0020833333333333333, order: typing.SupportsInt | typing.SupportsIndex = 2, record_every: typing.SupportsInt | typing.SupportsIndex = 1, tolerance: typing.SupportsFloat | typing.SupportsIndex = 1e-08, max_iterations: typing.SupportsInt | typing.SupportsIndex = 50, max_halvings: typing.SupportsInt | typing.SupportsIndex = 4, stagnate: bool = False, record_modes: bool = False, gradient_tolerance: typing.SupportsFloat | typing.SupportsIndex = 1e-12, profile: bool = False, spectral_radius: typing.SupportsFloat | typing.SupportsIndex | None = None, stepper: str = 'implicit', friction_cone: str = 'cone', checkpoint_every: typing.SupportsInt | typing.SupportsIndex = 1) -> None:
+    def __copy__(self) -> Options:
+        ...
+    def __init__(self, *, step: typing.SupportsFloat | typing.SupportsIndex = 0.0020833333333333333, order: typing.SupportsInt | typing.SupportsIndex = 2, record_every: typing.SupportsInt | typing.SupportsIndex = 1, tolerance: typing.SupportsFloat | typing.SupportsIndex = 1e-08, max_iterations: typing.SupportsInt | typing.SupportsIndex = 50, max_halvings: typing.SupportsInt | typing.SupportsIndex = 4, stagnate: bool = False, record_modes: bool = False, gradient_tolerance: typing.SupportsFloat | typing.SupportsIndex = 1e-12, profile: bool = False, spectral_radius: typing.SupportsFloat | typing.SupportsIndex | None = None, stepper: str = 'implicit', friction_cone: str = 'cone', checkpoint_every: typing.SupportsInt | typing.SupportsIndex = 1, record_end: bool = False) -> None:
         ...
     @property
     def checkpoint_every(self) -> int:
@@ -248,6 +250,14 @@ class Options:
         ...
     @order.setter
     def order(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+    @property
+    def record_end(self) -> bool:
+        """
+        Whether the last state is recorded where steps are no multiple of record_every.
+        """
+    @record_end.setter
+    def record_end(self, arg0: bool) -> None:
         ...
     @property
     def record_every(self) -> int:
@@ -436,7 +446,7 @@ class Scene:
         """
     def joint_motion(self, name: str, p: typing.Annotated[numpy.typing.ArrayLike, numpy.float64, "[m, 1]"], rollout: typing.Any) -> dict:
         """
-        Per frame: coordinate [rad or m] and rate, opening [m], tilt [rad], energy stored [J], force [N] and torque [N m] on body_b; where there is a coordinate its derivative by_pose (frames, 12) by (c, psi) of body_a, body_b (the rate's by velocities is the same) and rate_by_pose.
+        Per frame: coordinate [rad or m] (an angle counts its turns, if it makes less than half of one between frames) and rate, opening [m], tilt [rad], energy stored [J], force [N] and torque [N m] on body_b; where there is a coordinate its derivative by_pose (frames, 12) by (c, psi) of body_a, body_b (the rate's by velocities is the same) and rate_by_pose.
         """
     def masses(self, p: typing.Annotated[numpy.typing.ArrayLike, numpy.float64, "[m, 1]"]) -> typing.Annotated[numpy.typing.NDArray[numpy.float64], "[m, 1]"]:
         """

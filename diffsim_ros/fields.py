@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import math
+import operator
 import re
 import warnings
 from collections.abc import Mapping
@@ -330,6 +331,18 @@ class Reader:
         if not isinstance(value, (list, tuple)):
             raise self._fail(field, value, key)
         return list(value)
+
+
+def whole_number(place: object, key: str, value: object, least: int) -> int:
+    """An integer of Python or NumPy as an int; InputError for other things, flags and floats too,
+    and for less than `least`."""
+    try:
+        found = least - 1 if isinstance(value, bool) else operator.index(value)  # type: ignore
+    except TypeError:
+        found = least - 1
+    if found < least:
+        raise InputError(place, key, value, f"a whole number >= {least}")
+    return found
 
 
 def deprecated(place: object, old: str, new: str) -> None:

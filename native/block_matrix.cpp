@@ -106,6 +106,7 @@ BlockPattern::BlockPattern(std::vector<int> sizes, const std::vector<std::pair<i
     offset.push_back(values);
     values += size[i] * size[j];
   };
+  points_only = std::all_of(size.begin(), size.end(), [](int n) { return n == 3; });
   for (int i = 0; i < nodes(); ++i) {
     if (!given) dof.push_back(ndof);
     ndof = std::max(ndof, dof[i] + size[i]);
@@ -128,7 +129,7 @@ void BlockMatrix::multiply_add(const MatrixXd& x, MatrixXd& y) const {
 
 void BlockMatrix::multiply_transposed_add(const MatrixXd& x, MatrixXd& y) const {
   const auto& P = *pattern;
-  if (P.values == 9 * P.blocks() && x.cols() == 1) {  // points only: one step of lambda
+  if (P.points_only && x.cols() == 1) {  // one step of lambda
     for (int b = 0; b < P.blocks(); ++b) {
       transposed_product<3, 3>(block(b), 3, 3, x.data() + P.dof[P.row[b]], 0,
                                y.data() + P.dof[P.col[b]], 0, 1, 1);

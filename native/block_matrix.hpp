@@ -28,6 +28,7 @@ class BlockPattern {
   std::vector<int> multipliers;       // nodes with no diagonal block of their own
   std::vector<int> row, col, offset;  // per block; offset of its column-major values
   int values = 0, ndof = 0;
+  bool points_only = false;  // all nodes have three degrees of freedom
   /// Number of values of the diagonal blocks, which come first.
   int diagonal_values() const { return blocks() > nodes() ? offset[nodes()] : values; }
 

@@ -28,6 +28,7 @@ NewtonReport ImplicitStepper::step(const State& prev, const State* prev2, const 
                                    double t, const VectorXd& p, const NewtonOptions& options) {
   const Window window{{&next_, &prev, prev2}, scheme, t};
   remember(prev, prev2);
+  next_.angles = prev.angles;
   const int linear = std::min(1, past_.count() - 1);
   // Quick: by the best polynomial, with blocks of before. Safe, unless that was the same:
   // accelerating as before. At last from rest, where nothing sticks at first.

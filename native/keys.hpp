@@ -32,6 +32,11 @@ class Keys {
     }
   };
   Piece at(double t) const;
+  /// Rate of three numbers just after t = 0, per second.
+  Vector3d rate_at_start(const VectorXd& p) const {
+    if (count_ < 2) return Vector3d::Zero();
+    return (p.segment<3>(parameter(1)) - p.segment<3>(parameter(0))) / interval_;
+  }
   int count() const { return count_; }
   int parameter(int key) const { return first_ + size_ * key; }  // its index, or its x's
   double interval() const { return count_ > 1 ? interval_ : kInfinity; }

@@ -25,6 +25,7 @@ void check_snapshot(const Scene& scene, const Snapshot& at) {
     if (!s && s == at.before.get() && at.now) continue;
     if (s && s->c.cols() == like.c.cols() && s->R.size() == like.R.size() &&
         s->w.size() == like.w.size() && s->q.size() == like.q.size() &&
+        (s->angles.size() == 0 || s->angles.size() == scene.angle_count()) &&
         (s->stick.empty() || static_cast<int>(s->stick.size()) == scene.stick_count()) &&
         (s->touching.empty() || static_cast<int>(s->touching.size()) == scene.contact_count())) {
       continue;
@@ -121,6 +122,7 @@ Rollout::Rollout(const Scene& scene, const VectorXd& p, int steps, const Options
   } else {
     records_.push_back({first, 0, std::make_shared<State>(scene.start(p)), 0, nullptr});
   }
+  scene.count_angles(p, *records_.back().state);
   if (mode == GradientMode::store || mode == GradientMode::checkpoint) {
     records_.reserve(records_.size() + static_cast<std::size_t>(steps));
   }
@@ -151,7 +153,7 @@ Rollout::Rollout(const Scene& scene, const VectorXd& p, int steps, const Options
     iterations.push_back(0);
     const double t = t0_ + n * options.step;
     if (!advance_step(n, 0, t, options.step, stepper)) break;
-    if (n % options.record_every == 0) {
+    if (n % options.record_every == 0 || (options.record_end && n == steps)) {
       records_.back().frame = static_cast<int>(frames.size());
       add_frame(t);
     }
@@ -302,6 +304,7 @@ bool Rollout::accept(const TimeScheme& scheme, double t, Stepper& stepper) {
   } else {
     state = std::make_shared<State>(stepper.state());
   }
+  scene_->count_angles(p_, *state);
   records_.push_back({scheme, t, std::move(state), -1, nullptr});
   if (!derive(stepper)) {
     records_.pop_back();

@@ -26,6 +26,7 @@ struct Options {
   std::optional<double> spectral_radius;    // of generalized-alpha in place of BDF2
   std::optional<VelocityOptions> velocity;  // the velocity stepper in place of the implicit one
   int checkpoint_every = 1;  // mode checkpoint keeps every k-th state, and steps again from there
+  bool record_end = false;   // the last state too, where steps are no multiple of record_every
   void check() const;
 };
 

@@ -279,6 +279,13 @@ void Scene::start_sensitivity(const VectorXd& p, const std::vector<int>& column_
   if (closure_) closure_->correct(p, s, moved, &map, column_of, X, V);
 }
 
+void Scene::count_angles(const VectorXd& p, State& s) const {
+  if (counted_joints_.empty()) return;
+  VectorXd angles(angle_count());
+  for (int i = 0; i < angle_count(); ++i) angles[i] = counted_joints_[i]->coordinate(s, p).q;
+  s.angles = std::move(angles);
+}
+
 std::string Scene::dof_name(int dof) const {
   const char* part[] = {".position.x", ".position.y", ".position.z",
                         ".rotation.x", ".rotation.y", ".rotation.z"};

@@ -41,6 +41,13 @@ class Scene {
   /// Lets a joint, an element of the scene, hold by constraint rows.
   void add_constrained(Joint* joint) { constrained_joints_.push_back(joint); }
 
+  /// Counts the angle of a joint, an element of the scene, by its bodies' poses: its place in
+  /// State::angles.
+  int add_counted(const Joint* joint) {
+    counted_joints_.push_back(joint);
+    return static_cast<int>(counted_joints_.size()) - 1;
+  }
+
   /// Makes sparsity; called by every rollout, does nothing the second time.
   void finalize();
 
@@ -93,6 +100,9 @@ class Scene {
   void start_sensitivity(const VectorXd& p, const std::vector<int>& column_of, MatrixXd& X,
                          MatrixXd& V) const;
   std::string dof_name(int dof) const;
+  /// Of an accepted state: whole turns of joints' angles are counted from here on.
+  void count_angles(const VectorXd& p, State& s) const;
+  int angle_count() const { return static_cast<int>(counted_joints_.size()); }
 
   /// Puts the rows of driven bodies in place of what elements wrote there.
   void drive(const Window& window, const VectorXd& p, const Assembly& out) const;
@@ -114,6 +124,7 @@ class Scene {
   std::deque<PointSet> sets_;                                  // stable addresses
   std::vector<std::unique_ptr<Element>> elements_;
   std::vector<ContactElement*> contacts_;
+  std::vector<const Joint*> counted_joints_;
   std::vector<Joint*> reduced_joints_, constrained_joints_;
   std::unique_ptr<Articulation> articulation_;
   std::unique_ptr<Closure> closure_;

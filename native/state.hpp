@@ -58,6 +58,9 @@ struct State {
   std::vector<std::uint8_t> touching;
   bool hard_contacts = false;  // of a motion whose contacts are hard:
   std::vector<HardContact> hard;
+  // Of each joint whose angle is counted by poses (Scene::count_angles): the angle [rad] that its
+  // whole turns are counted from, that of the last accepted state. Empty: as the scene starts.
+  VectorXd angles;
   bool split = false;  // the step that led here was split at impacts (velocity/impact.cpp)
 };
 

@@ -270,8 +270,6 @@ def _drive(b: Builder, kind: str, joint: str) -> None:
         keys[0], stiff = keys[-1], {}
         b.tags.add(f"motor {motor}")
     b.s.add_motor(b.name("motor"), joint=joint, kind=motor, keys=keys, interval=interval, **stiff)
-    if motor == "position":
-        b.watch.append(Watch("motor", 1))
     if b.sometimes("limit", 0.8):
         near = unit * b.rng.uniform(0.01, 0.06)
         low, high = (-near, 2 * near) if b.rng.random() < 0.5 else (-2 * near, near)

@@ -126,7 +126,6 @@ def drive(b: Builder, kind: str, joint: str, start: float) -> None:
         damping = b.rng.uniform(2, 20) if slides else b.rng.uniform(0.02, 0.2)
         b.s.add_motor(b.name("motor"), joint=joint, keys=keys, interval=interval,
                       stiffness=stiffness, damping=damping)  # fmt: skip
-        b.watch.append(Watch("motor", 1))
     elif motor:
         interval, keys = b.keys(0.0, 5.0 if slides else 0.5)
         b.s.add_motor(b.name("motor"), joint=joint, kind=motor, keys=keys, interval=interval)

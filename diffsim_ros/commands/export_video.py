@@ -101,12 +101,14 @@ def chosen(source: Path, name: str, line: ProgressLine) -> Animation:
 def simulated(model: Any, line: ProgressLine) -> Animation:
     """A scene's motion as far as the engine goes."""
     from diffsim_ros import _engine
+    from diffsim_ros.scene.build import engine_options
     from diffsim_ros.viz.animation import scene_animation
 
     line.show(f"simulating {model.steps} steps of {model.options.step:g} s", "simulate")
+    options = engine_options(model.parts.world, record_end=True)
     rollout = run_cancellable(
         lambda token: _engine.rollout(
-            model.engine, model.engine.values, model.steps, model.options, cancel=token
+            model.engine, model.engine.values, model.steps, options, cancel=token
         ),
         line=line,
     )

@@ -223,7 +223,7 @@ def roll_out(
 
     if line is not None:
         line.show(f"simulating {model.steps} steps of {model.options.step:g} s", "simulate")
-    options = engine_options(model.description["world"], record_modes=True)
+    options = engine_options(model.description["world"], record_modes=True, record_end=True)
     start = time.perf_counter()
     rollout = _engine.rollout(
         model.engine, model.engine.values, model.steps, options, cancel=token,
@@ -314,7 +314,8 @@ def document(model: Any, rollout: Any, energy: dict[str, np.ndarray]) -> dict:
     from diffsim_ros.scene.vertices import centre_of
     from diffsim_ros.scene.without_effect import without_effect
 
-    iterations = np.asarray(rollout.iterations)
+    iterations, engine = np.asarray(rollout.iterations), model.engine
+    values = dict(zip((i.name for i in engine.parameters), engine.values.tolist(), strict=True))
     return {
         "command": "simulate",
         "version": __version__,
@@ -323,7 +324,7 @@ def document(model: Any, rollout: Any, energy: dict[str, np.ndarray]) -> dict:
         "message": rollout.message,
         "warnings": [
             *damped_friction(model.parts),
-            *without_effect(model.parts),
+            *without_effect(model.parts, values),
             *rollout.warnings,
             *model.crossings(rollout),
         ],

@@ -105,7 +105,9 @@ def simulate(model: Any, viewer: Viewer, before: list[Animation]) -> Animation:
 def at_once(model: Any) -> Animation:
     """The motion of a scene whose time scheme cannot go on from where it stands."""
     from diffsim_ros import _engine
+    from diffsim_ros.scene.build import engine_options
     from diffsim_ros.viz.animation import scene_animation
 
-    rollout = _engine.rollout(model.engine, model.engine.values, model.steps)
+    options = engine_options(model.parts.world, record_end=True)
+    rollout = _engine.rollout(model.engine, model.engine.values, model.steps, options)
     return scene_animation(model, rollout, paths=True)

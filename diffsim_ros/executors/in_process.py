@@ -7,7 +7,7 @@ from collections.abc import Collection
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any
 
-from ..errors import InputError
+from ..fields import whole_number
 from .executor import Chunk, ChunkedExecutor, ChunkResult, Function, Session, work
 
 
@@ -58,6 +58,4 @@ class _Threads(Session):
 
 def checked_workers(workers: object) -> int:
     """A number of workers, 0 for every core; InputError for anything else."""
-    if isinstance(workers, bool) or not isinstance(workers, int) or workers < 0:
-        raise InputError("executor", "workers", workers, "a whole number >= 0")
-    return workers or os.cpu_count() or 1
+    return whole_number("executor", "workers", workers, 0) or os.cpu_count() or 1

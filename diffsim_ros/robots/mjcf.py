@@ -74,11 +74,8 @@ class MjcfJoint:
 
     @property
     def unlimited(self) -> bool:
-        """Whether it has no limits that the engine knows: of an angle only those within a turn."""
-        reach = self.upper - self.lower
-        return not math.isfinite(min(self.upper, -self.lower)) or (
-            self.turns and reach >= 2 * math.pi
-        )
+        """Whether it has no limits."""
+        return not math.isfinite(min(self.upper, -self.lower))
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from typing import Any
 
@@ -38,9 +37,6 @@ def ignored(mjcf: Mjcf, *, gravity: object, drives: bool) -> list[str]:
         found.append(count(others, "equality constraint"))
     if held:
         found.append(f"solref and solimp of {count(len(held), 'equality constraint')}")
-    wide = sum(joint.unlimited and math.isfinite(joint.upper) for joint in mjcf.joints)
-    if wide:
-        found.append(f"range of {count(wide, 'joint')} that may turn a whole turn or more")
     found += _joints(model) + _actuators(mjcf, drives) + _geoms(model)
     if not np.allclose(model.opt.gravity, gravity, rtol=0, atol=1e-9):
         found.append(f"gravity {model.opt.gravity.tolist()}")

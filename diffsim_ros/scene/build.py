@@ -19,8 +19,14 @@ from diffsim_ros.scene.start import apply_start
 DEEP = 0.1  # share of a body's smallest extent that may be inside a surface at the start
 
 
-def engine_options(world: Mapping[str, Any], *, record_modes: bool = False) -> Any:
-    """_engine.Options of a resolved world; `record_modes` keeps every contact's branch."""
+def engine_options(
+    world: Mapping[str, Any], *, record_modes: bool = False, record_end: bool = False
+) -> Any:
+    """_engine.Options of a resolved world.
+
+    record_modes  keep every contact's branch
+    record_end    record the last state too where `record_every` does not divide the steps
+    """
     from diffsim_ros import _engine
 
     return _engine.Options(
@@ -32,6 +38,7 @@ def engine_options(world: Mapping[str, Any], *, record_modes: bool = False) -> A
         max_iterations=world["max_iterations"],
         max_halvings=world["max_halvings"],
         record_modes=record_modes,
+        record_end=record_end,
         stepper=world["stepper"],
         friction_cone=world["friction_cone"],
     )

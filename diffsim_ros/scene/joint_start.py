@@ -39,6 +39,31 @@ def check_joints(
     values  of the engine's parameters
     pose    position (3,) and rotation (3, 3) of a body at the start
     """
+    for i, link, found, rule in _open(parts, values, pose):
+        bodies = " and ".join(n for n in (link.body_a, link.body_b) if n is not None)
+        raise parts.reader.error(
+            f"links[{i}]",
+            f"the ends of {link.kind} {link.name!r} {found} at the start",
+            rule,
+            f"move {bodies} there in `pose`, from which a joint has its ends",
+        )
+
+
+def open_joints(
+    parts: Parts, values: Mapping[str, float], pose: Callable[[str], tuple[Array, Array]]
+) -> list[str]:
+    """One sentence for each joint that `check_joints` would refuse."""
+    return [
+        f"{link.kind} {link.name!r}: its ends are {found} at the start, not {rule}: it pulls "
+        "them together"
+        for _, link, found, rule in _open(parts, values, pose)
+    ]
+
+
+def _open(
+    parts: Parts, values: Mapping[str, float], pose: Callable[[str], tuple[Array, Array]]
+) -> Iterator[tuple[int, JointLink, str, str]]:
+    """Number and joint, how far it is open, and what is accepted."""
     gravity = math.hypot(*parts.world["gravity"])
     for i, link in enumerate(parts.links):
         if not isinstance(link, JointLink) or link.coordinates != "maximal":
@@ -54,12 +79,7 @@ def check_joints(
         elif angle > TILTED:
             found, rule = f"{angle:.3g} rad apart", f"at most {TILTED:g} rad"
         if found:
-            raise parts.reader.error(
-                f"links[{i}]",
-                f"the ends of {link.kind} {link.name!r} {found} at the start",
-                rule,
-                f"move {' and '.join(bodies)} there in `pose`, from which a joint has its ends",
-            )
+            yield i, link, found, rule
 
 
 def check_reduced(parts: Parts, moved: Mapping[str, tuple[float, float, float, float]]) -> None:

@@ -61,7 +61,12 @@ WORLD: Section = {
         "1",
         minimum=0,
     ),
-    "record_every": Field("integer", "steps between recorded frames", default=1, minimum=1),
+    "record_every": Field(
+        "integer",
+        "steps between recorded frames; a simulation records its end too",
+        default=1,
+        minimum=1,
+    ),
     "tolerance": Field("number", "Newton's relative tolerance", "1", 1e-8, minimum=0, strict=True),
     "max_iterations": Field("integer", "Newton iterations per step", default=50, minimum=1),
     "max_halvings": Field("integer", "times a failing step may be halved", default=4, minimum=0),

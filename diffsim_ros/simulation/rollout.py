@@ -15,7 +15,7 @@ from diffsim_ros.errors import InputError, nearest
 from diffsim_ros.scene.damped_friction import damped_friction
 from diffsim_ros.scene.vertices import centre_of, vertex_positions
 from diffsim_ros.scene.without_effect import without_effect
-from diffsim_ros.simulation.named import NamedScene, moved_at_start
+from diffsim_ros.simulation.named import NamedScene, warnings_of_start
 from diffsim_ros.simulation.sent import SentRun, refuse
 from diffsim_ros.simulation.tangents import OBSERVABLE
 from diffsim_ros.simulation.values import Values, numbers
@@ -69,8 +69,8 @@ class Rollout:
         self.ok: bool = run.ok
         self.message: str = run.message
         self.warnings: list[str] = [
-            *moved_at_start(scene, values), *damped_friction(scene.parts),
-            *without_effect(scene.parts), *run.warnings,
+            *warnings_of_start(scene, values), *damped_friction(scene.parts),
+            *without_effect(scene.parts, values), *run.warnings,
         ]  # fmt: skip
 
     # --- what it holds --------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
@@ -15,9 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from diffsim_ros import _engine
 from diffsim_ros.errors import InputError, NotConverged
+from diffsim_ros.fields import whole_number
 from diffsim_ros.output import write_text, write_yaml
 from diffsim_ros.scene import load_scene as load_model
-from diffsim_ros.scene.build import engine_options
 from diffsim_ros.simulation.batch import RolloutBatch, batch_values
 from diffsim_ros.simulation.interrupt import interruptible
 from diffsim_ros.simulation.named import NamedScene
@@ -103,7 +104,7 @@ class Scene(NamedScene):
         contact_modes: bool = False,
         allow_failure: bool = False,
     ) -> Rollout:
-        """Simulate from the start.
+        """Simulate from the start; recorded are every `world.record_every` steps, and the end.
 
         values         numbers that differ from the scene's, by name, or all (np,)
         duration       [s], rounded to whole steps [the scene's]
@@ -118,9 +119,7 @@ class Scene(NamedScene):
         p = self.values.replaced(values)
         chosen, mode = self._derivatives(wrt, sensitivities)
         asked, steps = checked_names(self, outputs), self._steps(duration)
-        options = (
-            engine_options(self.parts.world, record_modes=True) if contact_modes else self.options
-        )
+        options = self._recording(contact_modes)
         run = interruptible(
             lambda token: _engine.rollout(
                 self.engine, p.array, steps, options, active=chosen, mode=mode,
@@ -154,16 +153,17 @@ class Scene(NamedScene):
         P = batch_values(self.values, values)
         chosen, mode = self._derivatives(wrt, sensitivities)
         asked, steps = checked_names(self, outputs), self._steps(duration)
-        if isinstance(threads, bool) or not isinstance(threads, int) or threads < 0:
-            raise InputError("rollout_batch", "threads", threads, "a whole number >= 0")
+        threads = whole_number("rollout_batch", "threads", threads, 0)
         if executor is not None and mode == "checkpoint":
             rule = "True for derivatives by an executor"
             raise InputError("rollout_batch", "sensitivities", False, rule)
 
+        options = self._recording()
+
         def work(token: _engine.CancelToken) -> Sequence[Any]:
             if executor is None:
                 return _engine.rollout_batch(
-                    self.engine, P, steps, self.options, active=chosen, mode=mode, threads=threads,
+                    self.engine, P, steps, options, active=chosen, mode=mode, threads=threads,
                     cancel=token, outputs=asked,
                 )  # fmt: skip
             from diffsim_ros.executors import gather
@@ -237,7 +237,7 @@ class Scene(NamedScene):
     ) -> tuple[State, Array, PullBack]:
         """A step, what is observed after it, and its vector-Jacobian product.
 
-        wrt  of `values` [the names of controls]
+        wrt  of `values` that act during steps [the names of controls]
         Returns (state, observed (n,), pull_back): pull_back(by_observed, by_state) gives dO/d(wrt)
         and the cotangents (4, ndof) of `state`, which the pull_back of the step before takes.
         """
@@ -257,7 +257,7 @@ class Scene(NamedScene):
         """A, B, C, D of a step about a state, exact, for LQR, Kalman filters and the like.
 
         In the coordinates of joints in reduced coordinates; InputError with constrained joints.
-        wrt  of `values` [the names of controls]
+        wrt  of `values` that act during steps [the names of controls]
         """
         return self._stepping.linearize(
             state, controls, steps, self._by(controls, wrt), checked_names(self, observe)
@@ -267,9 +267,8 @@ class Scene(NamedScene):
         self, values: Numbers = None, *, duration: float | None = None, every: int | None = None
     ) -> Iterator[State]:
         """The start, then the state after every `every` steps [the scene's record_every]."""
-        every = self.options.record_every if every is None else every
-        if isinstance(every, bool) or not isinstance(every, int) or every < 1:
-            raise InputError("stream", "every", every, "a whole number >= 1")
+        given = self.options.record_every if every is None else every
+        every = whole_number("stream", "every", given, 1)
         state, left = self.start(values), self._steps(duration)
         yield state
         while left > 0:
@@ -278,6 +277,13 @@ class Scene(NamedScene):
             yield state
 
     # --------------------------------------------------------------------------------------------
+
+    def _recording(self, contact_modes: bool = False) -> _engine.Options:
+        """The scene's options, to record the end of a motion wherever it is."""
+        options = copy.copy(self.options)
+        options.record_end = True
+        options.record_modes |= contact_modes
+        return options
 
     def _by(
         self, controls: Mapping[str, float] | None, wrt: str | Sequence[str] | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -43,8 +44,10 @@ def refuse(what: str, instead: str) -> NoReturn:
 def one_motion(shared: Shared, values: np.ndarray, cancel: Any) -> dict[str, Any]:
     """A motion as a task of an executor: what a SentRun is made of."""
     scene, steps, chosen, mode, outputs = shared
+    options = copy.copy(scene.options)
+    options.record_end = True
     (run,) = _engine.rollout_batch(
-        scene.engine, values[None], steps, scene.options, active=chosen, mode=mode, threads=1,
+        scene.engine, values[None], steps, options, active=chosen, mode=mode, threads=1,
         cancel=cancel, outputs=outputs,
     )  # fmt: skip
     names = (*HELD, *(DERIVATIVES if mode == "sensitivity" else ()))

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from diffsim_ros import _engine
 from diffsim_ros.errors import InputError, NotConverged, nearest
+from diffsim_ros.fields import whole_number
 from diffsim_ros.simulation.named import NamedScene
 from diffsim_ros.simulation.values import Values
 
@@ -111,8 +112,7 @@ class Stepping:
         """The state after `steps` steps, and the engine's segment."""
         if state.scene.engine is not self.scene.engine:
             raise InputError("step", "state", state, "a state of this scene")
-        if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
-            raise InputError("step", "steps", steps, "a whole number >= 1")
+        steps = whole_number("step", "steps", steps, 1)
         p = state.values.replaced(controls)
         for name in self._initial.intersection(controls or ()):
             rule = "a value that acts during steps; this one acts at the start alone"
@@ -134,6 +134,11 @@ class Stepping:
         observe: Sequence[str],
     ) -> tuple[State, Array, PullBack]:  # fmt: skip
         """See `Scene.vjp`."""
+        for name in (self.scene.values.names[k] for k in wrt):
+            if name in self._initial:
+                rule = "values that act during steps; this one acts at the start alone"
+                remedy = "take scene.rollout(wrt=...), or go back to the start by by_state"
+                raise InputError("step", "wrt", name, rule, remedy)
         end, segment = self.run(state, controls, steps, wrt, observe, "store")
         size = segment.outputs.shape[1]
         names = [self.scene.values.names[k] for k in wrt]

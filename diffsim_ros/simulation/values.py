@@ -44,6 +44,13 @@ class Values(Mapping[str, float]):
     def __getitem__(self, name: str) -> float:
         return float(self.array[self.index(name)])
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._index
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Its number, or `default` where there is no such name."""
+        return self[name] if name in self else default
+
     def __iter__(self) -> Iterator[str]:
         return iter(self.names)
 

@@ -26,7 +26,8 @@ py::dict joint_motion(const Scene& scene, const std::string& name, const VectorX
   for (Index i = 0; i < frames; ++i) {
     const State state = motion.at(i, p);
     const JointReport at = joint.report(state, p);
-    coordinate.mutable_at(i) = at.q;
+    const bool counts = joint.kind().coordinate == JointKind::Coordinate::angle && i > 0;
+    coordinate.mutable_at(i) = counts ? nearest_turn(at.q, coordinate.at(i - 1)) : at.q;
     rate.mutable_at(i) = at.rate;
     opening.mutable_at(i) = at.opening;
     tilt.mutable_at(i) = at.tilt;
@@ -128,12 +129,14 @@ void bind_joint(py::class_<Scene>& scene) {
            py::arg("body_b"), py::arg("stiffness"), py::arg("damping") = 0.,
            "Spring and damper between orientations, at rest as the scene starts: energy k (1 - cos "
            "angle) [N m/rad, N m s/rad]; body_a \"\" is the world.")
-      .def("joint_motion", &joint_motion, py::arg("name"), py::arg("p"), py::arg("rollout"),
-           "Per frame: coordinate [rad or m] and rate, opening [m], tilt [rad], energy stored [J], "
-           "force [N] and torque [N m] on body_b; where there is a coordinate its derivative "
-           "by_pose "
-           "(frames, 12) by (c, psi) of body_a, body_b (the rate's by velocities is the same) and "
-           "rate_by_pose.");
+      .def(
+          "joint_motion", &joint_motion, py::arg("name"), py::arg("p"), py::arg("rollout"),
+          "Per frame: coordinate [rad or m] (an angle counts its turns, if it makes less than half "
+          "of one between frames) and rate, opening [m], tilt [rad], energy stored [J], "
+          "force [N] and torque [N m] on body_b; where there is a coordinate its derivative "
+          "by_pose "
+          "(frames, 12) by (c, psi) of body_a, body_b (the rate's by velocities is the same) and "
+          "rate_by_pose.");
 }
 
 }  // namespace diffsim

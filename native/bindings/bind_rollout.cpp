@@ -272,13 +272,14 @@ void bind_options(py::module_& m) {
                        int max_iterations, int max_halvings, bool stagnate, bool record_modes,
                        double gradient_tolerance, bool profile,
                        std::optional<double> spectral_radius, const std::string& stepper,
-                       const std::string& friction_cone, int checkpoint_every) {
+                       const std::string& friction_cone, int checkpoint_every, bool record_end) {
              Options o{step,           order,    record_every, tolerance,          max_iterations,
                        max_halvings,   stagnate, record_modes, gradient_tolerance, profile,
                        spectral_radius};
              set_stepper(o, stepper);
              set_cone(o, friction_cone);
              o.checkpoint_every = checkpoint_every;
+             o.record_end = record_end;
              o.check();
              return o;
            }),
@@ -288,10 +289,15 @@ void bind_options(py::module_& m) {
            py::arg("stagnate") = d.stagnate, py::arg("record_modes") = d.record_modes,
            py::arg("gradient_tolerance") = d.gradient_tolerance, py::arg("profile") = d.profile,
            py::arg("spectral_radius") = py::none(), py::arg("stepper") = "implicit",
-           py::arg("friction_cone") = "cone", py::arg("checkpoint_every") = d.checkpoint_every)
+           py::arg("friction_cone") = "cone", py::arg("checkpoint_every") = d.checkpoint_every,
+           py::arg("record_end") = d.record_end)
+      .def("__copy__", [](const Options& o) { return Options(o); })
       .def_readwrite("step", &Options::step)
       .def_readwrite("order", &Options::order)
       .def_readwrite("record_every", &Options::record_every)
+      .def_readwrite("record_end", &Options::record_end,
+                     "Whether the last state is recorded where steps are no multiple of "
+                     "record_every.")
       .def_readwrite("tolerance", &Options::tolerance)
       .def_readwrite("max_iterations", &Options::max_iterations)
       .def_readwrite("max_halvings", &Options::max_halvings)

@@ -25,18 +25,38 @@ void KinematicBody::check(const VectorXd& p) const {
 
 void KinematicBody::start(const VectorXd& p, const std::vector<Node>& nodes, State& s) const {
   s.c.col(node()) = position_.at(0).value3(p);
-  s.R[nodes[node()].frame] = exp_rotation(rotation_.at(0).value3(p));
+  const int f = nodes[node()].frame;
+  const Vector3d theta = rotation_.at(0).value3(p);
+  s.R[f] = exp_rotation(theta);
+  s.v.col(node()) = position_.rate_at_start(p);
+  s.w[f] = left_jacobian(theta) * rotation_.rate_at_start(p);
 }
 
 void KinematicBody::start_sensitivity(const VectorXd& p, const std::vector<Node>& nodes,
                                       const std::vector<int>& column_of, MatrixXd& X,
-                                      MatrixXd&) const {
+                                      MatrixXd& V) const {
   const int position = position_.parameter(0), rotation = rotation_.parameter(0);
-  const Matrix3d J = left_jacobian(p.segment<3>(rotation));
+  const Vector3d theta = p.segment<3>(rotation);
+  const Matrix3d J = left_jacobian(theta);
   const int dof = nodes[node()].dof;
   for (int a = 0; a < 3; ++a) {
     if (const int c = column_of[position + a]; c >= 0) X(dof + a, c) = 1;
     if (const int c = column_of[rotation + a]; c >= 0) X.block<3, 1>(dof + 3, c) = J.col(a);
+  }
+  if (position_.count() < 2) return;
+  // v = (c*_1 - c*_0)/T and omega = J_l(theta*_0) (theta*_1 - theta*_0)/T
+  const double per = 1 / position_.interval();
+  const Matrix3d turned = left_jacobian_derivative(theta, rotation_.rate_at_start(p));
+  for (int key = 0; key < 2; ++key) {
+    const double share = key == 0 ? -per : per;
+    const int c_at = position_.parameter(key), turn_at = rotation_.parameter(key);
+    for (int a = 0; a < 3; ++a) {
+      if (const int c = column_of[c_at + a]; c >= 0) V(dof + a, c) = share;
+      const int c = column_of[turn_at + a];
+      if (c < 0) continue;
+      V.block<3, 1>(dof + 3, c) = share * J.col(a);
+      if (key == 0) V.block<3, 1>(dof + 3, c) += turned.col(a);
+    }
   }
 }
 

@@ -1,7 +1,8 @@
 // A kinematic body: a frame whose pose is prescribed by keys, one parameter each.
 //
 // Between keys (every `interval` seconds) position and rotation vector are linear in time; after
-// the last key the kinematic body rests. Its rows of the residual are
+// the last key the kinematic body rests; it starts with the velocity of its first piece. Its rows
+// of the residual are
 //   r = weight (c - c*(t), log(R R*(t)^T)),
 // so it is where it must be in every step, its velocity follows through the scheme's beta, and what
 // is glued to it is driven by elimination. Forces on it are reactions and move nothing.

@@ -192,7 +192,11 @@ void Joint::add_columns(const JointPose& j, const Pair* pair, int count,
 
 JointCoordinate Joint::coordinate(const State& s, const VectorXd& p) const {
   const JointPose j(nodes_, place(p), s);
-  return kind_.coordinate == JointKind::Coordinate::angle ? joint_angle(j) : joint_displacement(j);
+  if (kind_.coordinate != JointKind::Coordinate::angle) return joint_displacement(j);
+  JointCoordinate at = joint_angle(j);
+  const bool counted = counted_ >= 0 && s.angles.size() > 0;
+  at.q = nearest_turn(at.q, counted ? s.angles[counted_] : start_.angle);
+  return at;
 }
 
 JointReport Joint::report(const State& s, const VectorXd& p) const {

@@ -65,6 +65,7 @@ struct JointStart {
   std::array<Matrix3d, 2> R, axes, own_axes;  // axes in the world, and in their bodies
   Vector3d position;
   double displacement;  // of b along the axis
+  double angle = 0;     // about it; where poses are looked at alone, angles are the nearest to it
   double load = 1, arm = 1;
 };
 
@@ -98,8 +99,15 @@ class Joint : public Element {
   bool reduced() const { return params_.coordinates == JointCoordinates::reduced; }
   bool constrained() const { return params_.coordinates == JointCoordinates::constrained; }
   const NodePair& nodes() const { return nodes_; }
-  /// Angle or displacement, where the kind has one, by the poses of both bodies.
+  /// Angle or displacement, where the kind has one, by the poses of both bodies: an angle with
+  /// the whole turns that the motion has made since its start (State::angles).
   JointCoordinate coordinate(const State& s, const VectorXd& p) const;
+  /// An angle that poses leave open by whole turns, nearest to that at the scene's start.
+  double from_start(double angle) const { return nearest_turn(angle, start_.angle); }
+  bool counts() const {
+    return kind_.coordinate == JointKind::Coordinate::angle && !acts_on_freedom();
+  }
+  void set_counted(int place) { counted_ = place; }
   /// In reduced coordinates, once the scene is complete: that coordinate itself.
   bool acts_on_freedom() const {
     return reduced() && kind_.coordinate != JointKind::Coordinate::none;
@@ -182,6 +190,7 @@ class Joint : public Element {
   CoordinateFreedom freedom_;
   Mimic mimic_;
   Multipliers multipliers_;
+  int counted_ = -1;                              // place in State::angles
   std::array<int, 2> down_{-1, -1}, up_{-1, -1};  // blocks (body, multipliers) and back
 };
 

@@ -208,7 +208,12 @@ void add_joint(Scene& scene, const std::string& name, const JointSpec& spec) {
   NodePair nodes(scene.nodes(), end[0].node, end[1].node);
   const State state = scene.start(scene.values());
   const bool slides = kind.coordinate == FreeCoordinate::displacement;
-  JointStart start{{}, {axes, turned}, {}, spec.position, slides ? spec.coordinate : 0};
+  JointStart start{{},
+                   {axes, turned},
+                   {},
+                   spec.position,
+                   slides ? spec.coordinate : 0,
+                   slides ? 0 : spec.coordinate};
   std::array<Vector3d, 2> anchor;
   double arm = 0;
   for (int m = 0; m < 2; ++m) {
@@ -243,6 +248,7 @@ void add_joint(Scene& scene, const std::string& name, const JointSpec& spec) {
   if (!spec.mimic.empty()) joint->set_mimic(mimic_of(scene, place, kind, spec));
   if (joint->reduced()) scene.add_reduced(joint.get());
   if (joint->constrained()) scene.add_constrained(joint.get());
+  if (joint->counts()) joint->set_counted(scene.add_counted(joint.get()));
   scene.add_element(std::move(joint));
 }
 

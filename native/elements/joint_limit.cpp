@@ -1,43 +1,26 @@
 #include "joint_limit.hpp"
 
-#include <cmath>
-
 #include "../scene.hpp"
 
 namespace diffsim {
-namespace {
-
-constexpr double kNearLimit = 3 * M_PI / 4;  // [rad] from the middle of the limits
-
-}  // namespace
 
 struct JointLimit::Press {
-  double from_middle;  // of an angle [rad]; 0 for a displacement
-  double d, side;      // depth; +1 beyond upper, -1 beyond lower, 0 free
-  double grip;         // 1 + c d', or 0 where that is negative
-  double rate;         // d'
+  double d, side;  // depth; +1 beyond upper, -1 beyond lower, 0 free
+  double grip;     // 1 + c d', or 0 where that is negative
+  double rate;     // d'
   bool clamped;
 };
 
 JointLimit::Press JointLimit::press(const JointCoordinate& at, const VectorXd& p) const {
-  const bool has_lower = params_.lower >= 0, has_upper = params_.upper >= 0;
-  const double lower = has_lower ? p[params_.lower] : -kInfinity;
-  const double upper = has_upper ? p[params_.upper] : kInfinity;
-  Press press{0, 0, 0, 0, 0, false};
-  double q = at.q;
-  if (turns()) {
-    const double middle = !has_lower   ? upper - M_PI / 2
-                          : !has_upper ? lower + M_PI / 2
-                                       : (lower + upper) / 2;
-    press.from_middle = std::remainder(q - middle, 2 * M_PI);
-    q = middle + press.from_middle;
-  }
-  if (q > upper) {
+  const double lower = params_.lower >= 0 ? p[params_.lower] : -kInfinity;
+  const double upper = params_.upper >= 0 ? p[params_.upper] : kInfinity;
+  Press press{0, 0, 0, 0, false};
+  if (at.q > upper) {
     press.side = 1;
-    press.d = q - upper;
-  } else if (q < lower) {
+    press.d = at.q - upper;
+  } else if (at.q < lower) {
     press.side = -1;
-    press.d = lower - q;
+    press.d = lower - at.q;
   } else {
     return press;
   }
@@ -66,7 +49,6 @@ void JointLimit::modes(const Window& window, const VectorXd& p, std::uint16_t* o
   const Press at = press(joint_->driven_coordinate(window.now(), p), p);
   int code = at.side == 0 ? 0 : at.side > 0 ? 1 : 2;
   if (at.clamped) code += 4;
-  if (std::abs(at.from_middle) > kNearLimit) code += at.from_middle > 0 ? 8 : 16;
   *out = static_cast<std::uint16_t>(code);
 }
 
@@ -79,10 +61,6 @@ void add_joint_limit(Scene& scene, const std::string& name, const JointLimitSpec
   if (spec.lower && spec.upper) {
     const double range = *spec.upper - *spec.lower;
     if (!(range > 0)) refuse(place, "lower must be below upper", range, "swap them");
-    if (turns && range >= 2 * M_PI) {
-      refuse(place, "an angle is known within one turn: upper - lower must be < 2 pi", range,
-             "leave the limit out, or use a position motor");
-    }
   }
   ParameterTable& table = scene.table();
   const std::string unit = turns ? "rad" : "m";

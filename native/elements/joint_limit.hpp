@@ -2,8 +2,7 @@
 //
 //   d = q - upper or lower - q where > 0,   phi = -+ k d max(0, 1 + c d')
 // as in contact [engine.md (10)]: no force at d = 0 whatever the speed, and never a pull. An
-// angle is unwrapped about the middle of its limits, so its branch cut is as far from both as can
-// be (with one limit only: half a turn past a quarter turn inside it).
+// angle counts whole turns (Joint::coordinate).
 #pragma once
 
 #include "coordinate_force.hpp"
@@ -23,8 +22,7 @@ class JointLimit : public CoordinateForce {
   };
   JointLimit(std::string name, const Joint* joint, Parameters params)
       : CoordinateForce(std::move(name), joint), params_(params) {}
-  /// 0 free, 1 beyond upper, 2 beyond lower; + 4 where damping clamps the force at zero; + 8 or 16
-  /// near either side of an angle's branch cut.
+  /// 0 free, 1 beyond upper, 2 beyond lower; + 4 where damping clamps the force at zero.
   int mode_count() const override { return 1; }
   void modes(const Window& window, const VectorXd& p, std::uint16_t* out) const override;
 

@@ -8,6 +8,8 @@
 //   omega_a
 #pragma once
 
+#include <cmath>
+
 #include "node_pair.hpp"
 
 namespace diffsim {
@@ -58,6 +60,10 @@ struct JointCoordinate {
 /// Angle of b against a about the axis: q = atan2(a_2.b_1 - a_1.b_2, a_1.b_1 + a_2.b_2), in
 /// (-pi, pi]: the twist of the relative rotation, smooth but for that branch cut.
 JointCoordinate joint_angle(const JointPose& j);
+/// The angle plus whole turns that is nearest to another one.
+inline double nearest_turn(double angle, double to) {
+  return angle + 2 * M_PI * std::round((to - angle) / (2 * M_PI));
+}
 /// Displacement q = a . d of b along the axis, or another column of A; a is fixed in body a.
 JointCoordinate joint_displacement(const JointPose& j, int column = 2);
 

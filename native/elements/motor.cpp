@@ -1,20 +1,8 @@
 #include "motor.hpp"
 
-#include <cmath>
-
 #include "../scene.hpp"
 
 namespace diffsim {
-namespace {
-
-constexpr double kNearCut = 3 * M_PI / 4;  // [rad]
-
-}  // namespace
-
-double Motor::error(double target, double q) const {
-  const double e = target - q;
-  return turns() ? std::remainder(e, 2 * M_PI) : e;
-}
 
 CoordinateForce::Phi Motor::phi(const Window& window, const VectorXd& p, const JointCoordinate& at,
                                 ByParameter* by) const {
@@ -31,7 +19,7 @@ CoordinateForce::Phi Motor::phi(const Window& window, const VectorXd& p, const J
     refuse("motor '" + name() + "': interval", "must be no shorter than a step", keys_.interval(),
            "take a step of " + std::to_string(keys_.interval()) + " s or less");
   }
-  const double k = p[stiffness_], c = p[damping_], error = this->error(key.value(p), at.q);
+  const double k = p[stiffness_], c = p[damping_], error = key.value(p) - at.q;
   double lag = -at.rate;
   for (int i = 0; i <= scheme.order; ++i) {
     lag += scheme.rate[i] * keys_.at(window.t - i * scheme.h).value(p);
@@ -45,14 +33,6 @@ CoordinateForce::Phi Motor::phi(const Window& window, const VectorXd& p, const J
     }
   }
   return {k * error + c * lag, -k, -c};
-}
-
-void Motor::modes(const Window& window, const VectorXd& p, std::uint16_t* out) const {
-  if (!follows()) return;
-  *out = 0;
-  if (!turns()) return;
-  const double e = error(keys_.at(window.t).value(p), joint_->driven_coordinate(window.now(), p).q);
-  if (std::abs(e) > kNearCut) *out = e > 0 ? 1 : 2;
 }
 
 void add_motor(Scene& scene, const std::string& name, const MotorSpec& spec) {

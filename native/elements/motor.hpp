@@ -5,8 +5,7 @@
 // q*' is BDF's derivative of q* (sum gamma_k q*(t - k h), TimeScheme::rate), as q' of a kinematic
 // body is: with it the momentum less c q* is smooth where keys have kinks, and BDF2 keeps its
 // order. phi acts on body b along the coordinate and as its reaction on body a. q*, phi* are keys
-// over time (keys.hpp). For an angle q* - q is taken within (-pi, pi], so a target may go on
-// turning; the motor's torque jumps only where it is half a turn off.
+// over time (keys.hpp). Angles count whole turns (Joint::coordinate): a target may go on turning.
 #pragma once
 
 #include "../keys.hpp"
@@ -28,14 +27,10 @@ class Motor : public CoordinateForce {
         stiffness_(stiffness),
         damping_(damping),
         keys_(keys) {}
-  /// 0; 1 or 2 while a motor's angle lags or leads so far that its branch cut is near.
-  int mode_count() const override { return follows() ? 1 : 0; }
-  void modes(const Window& window, const VectorXd& p, std::uint16_t* out) const override;
   bool differences() const override { return follows(); }
 
  private:
   bool follows() const { return stiffness_ >= 0; }
-  double error(double target, double q) const;
   Phi phi(const Window& window, const VectorXd& p, const JointCoordinate& at,
           ByParameter* by) const override;
 

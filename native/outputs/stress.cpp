@@ -19,6 +19,9 @@ Vector6 six(const Matrix3d& S) {
   return v;
 }
 
+// Of the shear modulus: a stress below it is that of rounded positions, and has no direction.
+constexpr double kStressRounding = 1e-10;
+
 const Vector6 kIdentity = six(Matrix3d::Identity());
 
 double von_mises(const Vector6& s) {
@@ -26,10 +29,10 @@ double von_mises(const Vector6& s) {
   return std::sqrt((a * a + b * b + c * c) / 2 + 3 * s.tail<3>().squaredNorm());
 }
 
-/// Its derivative; 0 where there is no stress.
-Vector6 von_mises_slope(const Vector6& s) {
+/// Its derivative; 0 where there is no stress but for rounding, where it has a kink.
+Vector6 von_mises_slope(const Vector6& s, double rounding) {
   const double size = von_mises(s);
-  if (!(size > 0)) return Vector6::Zero();
+  if (!(size > rounding)) return Vector6::Zero();
   const double mean = s.head<3>().sum() / 3;
   Vector6 by;
   by << 1.5 * (s.head<3>() - Vector3d::Constant(mean)), 3 * s.tail<3>();
@@ -112,6 +115,7 @@ std::pair<Matrix63, Matrix63> sample_slopes(const Deformation& d, const StressLa
 /// A tetrahedron's mean and, where asked, its derivatives.
 struct CellRows {
   Vector6 value = Vector6::Zero();
+  double rounding = 0;                                    // of a stress [Pa]
   std::map<int, std::pair<Matrix63, Matrix63>> by_point;  // place, velocity
   std::vector<std::pair<int, Vector6>> by_parameter;
 
@@ -161,6 +165,7 @@ class StressField {
       const Deformation& d = at[part.index];
       const OneModuli m(layout().of_samples, p, part.element);
       rows.value += part.share * six(sample_stress(d, law_, m));
+      rows.rounding += part.share * kStressRounding * m.mu;
       if (!slopes) continue;
       add_material(layout().of_samples, p, part, rows,
                    [&](const OneModuli& by) { return six(sample_stress(d, law_, by)); });
@@ -265,7 +270,7 @@ void evaluate_max(StressField& field, int cells, const Window& window, const Vec
   }
   if (!by) return;
   const CellRows rows = field.stress(where, at, p, true);
-  field.add(rows, von_mises_slope(rows.value).transpose(), 0, s, p, *by);
+  field.add(rows, von_mises_slope(rows.value, rows.rounding).transpose(), 0, s, p, *by);
 }
 
 }  // namespace
@@ -307,7 +312,9 @@ void list_stress(const std::string& name, const PointSet* points, StressLaw law,
                   for (int c = 0; c < cells; ++c) {
                     const CellRows rows = field->stress(c, at, p, by);
                     y[c] = von_mises(rows.value);
-                    if (by) field->add(rows, von_mises_slope(rows.value).transpose(), c, s, p, *by);
+                    if (by)
+                      field->add(rows, von_mises_slope(rows.value, rows.rounding).transpose(), c, s,
+                                 p, *by);
                   }
                 }});
   to.push_back({name + ".von_mises_max",

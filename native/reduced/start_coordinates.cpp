@@ -5,9 +5,9 @@
 namespace diffsim {
 namespace {
 
-StartCoordinates::Scalar angle(const JointPose& j) {
+StartCoordinates::Scalar angle(const Joint& joint, const JointPose& j) {
   const JointCoordinate at = joint_angle(j);
-  return {at.q, at.rate, at.g, at.rate_x, at.g, at.rate_x};
+  return {joint.from_start(at.q), at.rate, at.g, at.rate_x, at.g, at.rate_x};
 }
 
 StartCoordinates::Scalar displacement(const JointPose& j, int axis) {
@@ -57,9 +57,9 @@ std::vector<StartCoordinates::Scalar> universal(const JointPose& j) {
 StartCoordinates::StartCoordinates(const Joint& joint, const State& s, const VectorXd& p) {
   const JointPose j(joint.nodes(), joint.place(p), s);
   const std::string kind = joint.kind().name;
-  if (kind == "hinge") scalar = {angle(j)};
+  if (kind == "hinge") scalar = {angle(joint, j)};
   if (kind == "slider") scalar = {displacement(j, 2)};
-  if (kind == "planar") scalar = {displacement(j, 0), displacement(j, 1), angle(j)};
+  if (kind == "planar") scalar = {displacement(j, 0), displacement(j, 1), angle(joint, j)};
   if (kind == "universal") scalar = universal(j);
   if (kind != "ball") return;
   turn.value = j.A.transpose() * j.B;

@@ -42,6 +42,32 @@ def test_a_handle_is_where_its_keys_say():
     assert r.velocity[15, 0] == pytest.approx((keys[2] - keys[1]) / INTERVAL, abs=1e-9)
 
 
+def test_it_starts_with_the_velocity_of_its_motion():
+    """Of its first piece, with derivatives by both keys of that; at rest without motion."""
+    s = hand_and_box()
+    p, names = s.values, [f"hand.{w}[{k}].{a}" for w in ("position", "rotation") for k in (0, 1)
+                          for a in "xyz"]  # fmt: skip
+    active = [s.index(name) for name in names]
+    keys = p[active].reshape(2, 2, 3)
+    r = _engine.rollout(s, p, 3, _engine.Options(step=1e-5), active=active, mode="sensitivity")
+    assert r.velocity[0, 0] == pytest.approx((keys[0, 1] - keys[0, 0]) / INTERVAL, abs=1e-12)
+    assert r.velocity[0, 0] == pytest.approx(r.velocity[1, 0], abs=1e-8)
+    assert r.angular_velocity[0, 0] == pytest.approx(r.angular_velocity[1, 0], abs=1e-4)
+
+    def start(q):
+        motion = _engine.rollout(s, q, 1, _engine.Options(step=STEP))
+        return np.hstack([motion.velocity[0, 0], motion.angular_velocity[0, 0]])
+
+    for k, i in enumerate(active):
+        ends = [start(p + e * np.eye(len(p))[i]) for e in (1e-5, -1e-5)]
+        assert (ends[0] - ends[1]) / 2e-5 == pytest.approx(r.dv[0, :6, k], abs=1e-8), names[k]
+    gv = np.zeros((4, s.ndof))
+    gv[0, :6] = [1, -2, 0.5, 0.3, 1, -1]
+    for mode in ("store", "checkpoint"):
+        again = _engine.rollout(s, p, 3, _engine.Options(step=1e-5), active=active, mode=mode)
+        assert again.gradient(0 * gv, gv) == pytest.approx(gv[0] @ r.dv[0], abs=1e-12)
+
+
 def _quaternion(theta):
     angle = np.linalg.norm(theta)
     return np.sin(angle / 2) * theta / angle

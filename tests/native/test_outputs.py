@@ -145,6 +145,26 @@ def test_stress_of_a_tumbling_block_is_that_of_its_positions_and_velocities(mode
         assert r.outputs["block.von_mises"][-1, e] == pytest.approx(mises, rel=1e-9)
 
 
+def test_von_mises_stress_of_rounding_has_no_derivative():
+    """A block as it was cut, on a plate: its stress is that of rounded positions. A velocity would
+    stress it either way, and the derivative of that length is the kink's, 0."""
+    vertices, tets = box((0.2, 0.1, 0.2), (2, 1, 2))
+    s = _engine.Scene()
+    s.add_rigid_body("plate", mass=1.0, inertia=[0.01] * 3 + [0] * 3, radius=0.1,
+                     position=[0.1, -7.3, 0.4], orientation=[0.5, 0.5, 0.5, 0.5])  # fmt: skip
+    low = np.flatnonzero(vertices[:, 2] < -0.09).tolist()
+    turned = vertices @ _engine.exp_rotation([0.3, 0.5, 1]).T + [0.3, -7.1, 0.7]
+    s.add_solid("block", vertices=turned, tets=tets, density=900.0, young=5e3, poisson=0.3,
+                viscosity=40.0, glued=[("plate", low)])  # fmt: skip
+    names = ["block.von_mises", "block.von_mises_max", "block.stress"]
+    r = _engine.rollout(s, s.values, 1, _engine.Options(step=0.01), mode="sensitivity",
+                        active=[s.index("block.velocity.z")], outputs=names)  # fmt: skip
+    assert 0 < r.outputs["block.von_mises_max"].min() < 1e-7
+    assert np.abs(r.outputs_dp["block.stress"]).max() > 100  # Pa per m/s
+    for name in names[:2]:
+        assert np.all(r.outputs_dp[name] == 0)
+
+
 def test_energies_of_free_fall_and_of_everything():
     s = _engine.Scene()
     s.set_gravity([0, 0, -G])

@@ -68,7 +68,7 @@ def test_gradients_of_a_branched_tree_with_drives_limits_friction_armature(base)
               "drum.inertia"]  # fmt: skip
     names = some(smooth_names(s), BASES.index(base), 6, *forces)
     r = check_gradients(s, 20, options(), names, 3e-6)
-    assert r.modes.shape[1] == 3  # of servo, stop, bar
+    assert r.modes.shape[1] == 2  # of stop, bar
     assert np.all(np.any(r.modes[:, 1:] & 3, axis=0)), "limits are not reached"
 
 

@@ -327,7 +327,7 @@ def test_what_is_not_used_is_named(tmp_path):
         "robots.r.mjcf: not used", "1 tendon", "1 sensor", "2 sites", "1 geom that nothing touches",
         "contact of 1 box of the world", "contact of 1 cylinder of bodies", "contact of 1 box of",
         "armature of ball joints", "range of ball joints", "gravity [0.0, 0.0, -1.0]", "viscosity",
-        "range of 1 joint that may turn", "1 actuator (beyond one motor", "joint 'a/b' (here a_b)",
+        "1 actuator (beyond one motor", "joint 'a/b' (here a_b)",
     ):  # fmt: skip
         assert part in text
     bodies, links = model.description["bodies"], model.description["links"]
@@ -338,7 +338,8 @@ def test_what_is_not_used_is_named(tmp_path):
     assert [(one["name"], one["kind"]) for one in links] == [
         ("a_b", "hinge"), ("a_b_body_spheres2_weld", "weld"), ("body2_joint", "ball"),
     ]  # fmt: skip
-    assert links[0]["coulomb_friction"] == 0.2 and "limits" not in links[0]
+    assert links[0]["coulomb_friction"] == 0.2
+    assert links[0]["limits"]["upper"] == pytest.approx(np.pi)  # a whole turn has its ends, too
     plane = model.description["sdfs"]["plane1"]["plane"]
     assert plane["normal"] == pytest.approx([1, 0, 0]) and abs(plane["offset"]) < 1e-12
     rolled(model)

@@ -17,7 +17,7 @@ world: {step: 1 ms, duration: 10 ms}
 bodies: {arm: {mass: 2 kg, inertia: 100 g cm^2, pose: {position: [0, 0, 1]}}}
 links:
   - {name: pin, type: joint, kind: hinge, body_b: arm, position: [0, 0, 1]}
-  - {name: drive, type: motor, joint: pin, keys: 0}
+  - {name: drive, type: motor, joint: pin, keys: 0, stiffness: 1}
 """
 )
 
@@ -54,6 +54,7 @@ def test_keys_of_motors(kind, motor, given, value):
     def keys(text):
         scene = replaced(JOINTS, "links/0/kind", kind)
         drive = {**JOINTS["links"][1], "kind": motor, "keys": [0, text], "interval": "5 ms"}
+        drive["stiffness"] = 1 if motor == "position" else None
         return resolve(replaced(scene, "links/1", drive), "x.yaml")["links"][1]["keys"]
 
     assert keys(given) == [0, pytest.approx(value, rel=1e-15)]

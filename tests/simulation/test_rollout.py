@@ -47,6 +47,89 @@ def test_a_motion_by_body(scene):
     assert "cube (box), ball (soft)" in repr(scene)
 
 
+def test_the_end_is_recorded_where_it_is(scene):
+    """12 steps, of which every 5th is recorded: the 12th is too, with its derivatives."""
+    motion = scene.rollout(duration=0.048, wrt=WRT, outputs=["hard.force"])
+    assert motion.time == pytest.approx([0, 0.02, 0.04, 0.048])
+    assert len(motion.outputs["hard.force"]) == len(motion.position) == 4
+    assert motion.energy["total"].shape == (4,)
+    every = scene.rollout(duration=0.048)
+    assert every.position[-1] == pytest.approx(motion.position[-1], abs=1e-9)
+    assert scene.rollout(duration=0.008).time == pytest.approx([0, 0.008])
+    assert len(scene.rollout(duration=0.04).time) == 3  # none is there twice
+    batch = scene.rollout_batch({"cube.mass": [0.3, 0.4]}, duration=0.048)
+    assert batch.stacked("cube.position")[0] == pytest.approx(motion["cube"].position, abs=1e-9)
+    by = {"cube.position": np.eye(4)[3][:, None] * [1.0, -2.0, 0.5]}
+    forward = scene.rollout(duration=0.048, wrt=WRT, sensitivities=True)
+    assert motion.gradient(by).array == pytest.approx(forward.gradient(by).array, rel=1e-8)
+    sent = scene.rollout_batch({"cube.mass": [0.3]}, duration=0.048, executor=InProcess(1))
+    assert sent.time == pytest.approx(motion.time)
+
+
+@pytest.mark.parametrize("kind", ["hinge", "weld", "slider"])
+def test_joints_that_values_open_are_named(kind):
+    """A stiff joint between two bodies, one of which is moved away; nothing where it stays."""
+    builder = ds.SceneBuilder("pair", step=1e-3, duration=2e-3)
+    for name, x in (("a", 0.0), ("b", 0.2)):
+        builder.body(name, shape={"box": {"size": [0.1, 0.1, 0.1]}}, mass=1.0,
+                     pose={"position": [x, 0, 0]})  # fmt: skip
+    builder.link("pair", "joint", kind=kind, body_a="a", body_b="b", position=[0.1, 0, 0])
+    scene = builder.build()
+    assert not scene.rollout({"a.mass": 2.0, "b.velocity.x": 1.0}).warnings
+    both = {"a.position.y": 0.4, "b.position.y": 0.4}
+    assert not scene.rollout(both).warnings
+    (text,) = scene.rollout({"b.position.y": 0.05}).warnings
+    assert f"{kind} 'pair': its ends are 0.05 m apart at the start" in text
+    (text,) = scene.rollout({"pair.anchor_b.y": 0.05}).warnings
+    assert "0.05 m apart" in text
+    batch = scene.rollout_batch({"b.position.y": [0.0, 0.05]})
+    assert not batch[0].warnings and "0.05 m apart" in batch[1].warnings[0]
+    if kind != "slider":
+        (text,) = scene.rollout({"b.rotation.x": 0.3, "b.position.y": 0.0}).warnings
+        assert "0.3 rad apart" in text
+
+
+@pytest.mark.parametrize("coordinates", ["reduced", "maximal"])
+def test_what_hangs_on_a_moving_kinematic_body_starts_with_it(coordinates):
+    """A rod on a hand that moves at once, with its velocity: no force at the start."""
+    builder = ds.SceneBuilder("hand", step=1e-3, duration=0.02, gravity=[0, 0, 0])
+    builder.body("hand", type="kinematic", shape={"box": {"size": [0.1, 0.1, 0.1]}},
+                 keys={"positions": [[0, 0, 0], [1, 0, 0]], "interval": 1.0})  # fmt: skip
+    builder.body("rod", shape={"box": {"size": [0.05, 0.05, 0.3]}}, mass=1.0,
+                 pose={"position": [0, 0, -0.2]}, velocity=[1, 0, 0])  # fmt: skip
+    builder.link("pin", "joint", kind="hinge", body_a="hand", body_b="rod", position=[0, 0, 0],
+                 axis=[0, 1, 0], coordinates=coordinates)  # fmt: skip
+    scene = builder.build()
+    motion = scene.rollout(outputs=["pin.force"])
+    assert np.abs(motion.outputs["pin.force"]).max() < 1e-6 and not motion.warnings
+    assert motion["hand"].velocity == pytest.approx(np.tile([1, 0, 0], (21, 1)), abs=1e-12)
+    assert motion["rod"].velocity == pytest.approx(np.tile([1, 0, 0], (21, 1)), abs=1e-9)
+    if coordinates == "reduced":
+        (text,) = scene.rollout({"hand.position[1].x": 3.0}).warnings
+        assert "hinge 'pin' leaves rod no such velocity at the start: it starts 2 m/s from" in text
+        builder.description["bodies"]["rod"]["velocity"] = [0, 0, 0]
+        with pytest.raises(ds.InputError, match="1 m/s apart"):
+            builder.build()
+
+
+def test_motors_without_stiffness_are_named_or_refused():
+    builder = pendulum()
+    builder.link("servo", "motor", joint="hinge", keys=[0.3])
+    with pytest.raises(ds.InputError, match=r"links\[2\]\.stiffness: .*with which it follows"):
+        builder.build()
+    builder = pendulum()
+    builder.link("servo", "motor", joint="hinge", keys=[0.3], stiffness=0.0)
+    scene = builder.build()
+    (text,) = scene.rollout().warnings
+    assert text == "motor servo: its target has no effect with stiffness: 0: it does nothing"
+    (text,) = scene.rollout({"servo.damping": 0.5}).warnings
+    assert text.endswith("stiffness: 0: it only damps")
+    assert not scene.rollout({"servo.stiffness": 0.5}).warnings
+    builder = pendulum()
+    builder.link("servo", "motor", joint="hinge", keys=[0.3, 1.3], interval=0.1, damping=0.5)
+    assert not builder.build().rollout().warnings  # it follows the rate of its keys
+
+
 def test_values_change_what_they_name(scene):
     heavy = scene.rollout({"cube.mass": 0.6, "cube.velocity.y": 0.0})
     assert heavy.values["cube.mass"] == 0.6 and scene.values["cube.mass"] == 0.3
@@ -101,6 +184,44 @@ def test_gradients_are_those_of_differences_and_of_sensitivities(scene, names):
             up, down = (objective({name: value + s * epsilon * size}) for s in (1, -1))
             least = min(least, abs((up - down) / (2 * epsilon) - slope * size))
         assert least < 2e-6 * scale.max(), name
+
+
+def test_the_adjoint_of_an_arm_of_three_hinges_beside_a_box():
+    """One block of six and one of three among five nodes: as many numbers as five blocks of three,
+    for which the adjoint once took them."""
+    builder = ds.SceneBuilder("arm", step=1 / 480, duration=0.1, tolerance=1e-12)
+    builder.body("box", shape={"box": {"size": [0.1, 0.2, 0.1]}}, mass=0.7,
+                 pose={"position": [2, 0, 1]}, angular_velocity=[1, 2, -1])  # fmt: skip
+    for k in range(3):
+        builder.body(f"rod{k}", shape={"box": {"size": [0.05, 0.05, 0.2]}}, mass=1.0,
+                     pose={"position": [0, 0, 1.9 - 0.2 * k]})  # fmt: skip
+        builder.link(f"hinge{k}", "joint", kind="hinge", body_b=f"rod{k}",
+                     position=[0, 0, 2 - 0.2 * k], axis=[int(k == 2), int(k < 2), 0],
+                     coordinates="reduced", **({"body_a": f"rod{k - 1}"} if k else {}))  # fmt: skip
+    builder.contact("box", {"plane": {"offset": 0.88}}, name="floor", k_n=1e4, c_f=0.3, c_n=0.2)
+    builder.link("drive", "motor", joint="hinge0", kind="torque", keys=[1.0, 2.0], interval=0.1)
+    scene = builder.build()
+    wrt = ["box.velocity.x", "box.angular_velocity.y", "drive.torque[1]", "rod2.mass"]
+    motion = scene.rollout(wrt=wrt)
+    by = weights(motion, KINDS)
+    exact = motion.gradient(by)
+    forward = scene.rollout(wrt=wrt, sensitivities=True).gradient(by)
+    assert forward.array == pytest.approx(exact.array, rel=1e-9)
+    assert exact.array == pytest.approx(differences(scene, wrt, by), rel=1e-5)
+
+
+def differences(scene, names, by):
+    """Central differences of sum(by * observed)."""
+
+    def value(changes):
+        motion = scene.rollout(changes)
+        return sum(np.sum(own * motion.observed(name)) for name, own in by.items())
+
+    found = []
+    for name in names:
+        ends = [value({name: scene.values[name] + change}) for change in (1e-5, -1e-5)]
+        found.append((ends[0] - ends[1]) / 2e-5)
+    return np.array(found)
 
 
 def test_sensitivities_are_those_of_differences(scene):

@@ -148,6 +148,31 @@ def test_hard_contacts_press_nothing_at_the_start():
     assert np.abs(whole.outputs["shelf.force"][0]).max() == 0.0
 
 
+def test_derivatives_by_what_acts_at_the_start_alone_are_refused():
+    """They would be 0: a step begins with a state."""
+    scene = pendulum().build()
+    for call in (scene.linearize, scene.vjp):
+        for wrt in ("box.velocity.x", ["rod.mass", "box.*"]):
+            with pytest.raises(ds.InputError, match=r"wrt: got 'box\.\S+'; .*at the start alone"):
+                call(scene.start(), wrt=wrt)
+        call(scene.start(), wrt=["rod.mass", "hinge.friction_damping"])
+
+
+def test_whole_numbers_of_numpy_are_taken_and_flags_are_not():
+    scene = pendulum().build()
+    one = scene.step(scene.start(), steps=2)
+    for two in (np.int64(2), np.uint8(2), np.array(2)):
+        assert scene.step(scene.start(), steps=two).time == one.time
+        times = [state.time for state in scene.stream(duration=0.02, every=two)]
+        assert times == pytest.approx([0, 0.01, 0.02])
+        assert len(scene.rollout_batch({"box.mass": [0.5]}, duration=0.01, threads=two)) == 1
+    for wrong in (True, np.True_, 2.0, np.float64(2), "2", None, -1):
+        with pytest.raises(ds.InputError, match=r"steps: got .*accepted: a whole number >= 1"):
+            scene.step(scene.start(), steps=wrong)
+        with pytest.raises(ds.InputError, match=r"threads: got .*accepted: a whole number >= 0"):
+            scene.rollout_batch({"box.mass": [0.5]}, threads=wrong)
+
+
 def test_constrained_joints_are_refused():
     scene = pendulum(coordinates="constrained").build()
     with pytest.raises(ds.InputError, match="constrained joints"):

@@ -16,6 +16,8 @@ def test_they_are_a_mapping_and_an_array():
     assert list(VALUES.matching("a.*")) == ["a.x", "a.y"]
     assert VALUES.subset(["b", "a.x"]).array.tolist() == [3.0, 1.0]
     assert VALUES.indices(["b", "a.*", "a.y"]) == [2, 0, 1]
+    assert "b" in VALUES and "c" not in VALUES and VALUES.get("c") is None
+    assert VALUES.get("b") == 3.0 and VALUES.get("c", 1.5) == 1.5
     with pytest.raises(ValueError, match="read-only"):
         VALUES.array[0] = 5.0
 

@@ -31,8 +31,15 @@ class MotorLink(SceneLink):
         "controls", "one value, or several `interval` apart", "rad or m, N m, N", REQUIRED
     )
     interval: float | None = shared(INTERVAL)
-    stiffness: float | None = key("number", "of kind position", "N m/rad or N/m", 0.0, minimum=0)
-    damping: float | None = key("number", "of kind position", "N m s/rad or N s/m", 0.0, minimum=0)
+    stiffness: float | None = key(
+        "number",
+        "of kind position, which needs it or damping; absent: 0",
+        "N m/rad or N/m",
+        minimum=0,
+    )
+    damping: float | None = key(
+        "number", "of kind position; absent: 0", "N m s/rad or N s/m", minimum=0
+    )
 
     @classmethod
     def section_for(cls, parts: Parts, given: dict) -> Section:
@@ -61,6 +68,11 @@ class MotorLink(SceneLink):
                     rule = f"no {word} for this kind"
                     raise reader.error(join(key, word), values[word], rule, "remove it")
                 values[word] = None
+        elif values["stiffness"] is None and values["damping"] is None:
+            rule = "a stiffness (or damping) with which it follows its keys"
+            raise reader.error(join(key, "stiffness"), None, rule)
+        else:
+            values |= {word: values[word] or 0.0 for word in cls.VALUES}
         check_interval(parts, values, "keys", key)
 
     def add(self, scene: Any, parts: Parts) -> None:
