@@ -30,6 +30,7 @@ from diffsim_ros.nodes.convert import Answer
 from diffsim_ros.nodes.convert_motion import Report
 from diffsim_ros.nodes.starting import heeded
 from diffsim_ros.robots.trajectory import JointTrajectory
+from diffsim_ros.robots.trajectory_check import check_numbers
 
 SUCCESS = ErrorCode.SUCCESS
 DISCOVERY = 30.0
@@ -204,7 +205,11 @@ class Commander:
         blend: float = 0.0,
         name: str = "driver/execute",
     ) -> Report:
-        """Have the driver execute a trajectory; as `act`."""
+        """Have the driver execute a trajectory; as `act`.
+
+        InputError for numbers that are not finite: a message would lose where they are.
+        """
+        check_numbers(trajectory)
         message = convert_motion.execute_goal(trajectory, blend)
         return convert_motion.report(self.act(Execute, name, message, feedback, limit=600.0))
 
