@@ -41,7 +41,7 @@ class MjcfFile:
         self.nodes: dict[str | None, xml.Element] = {}
         self.joints = TreeJoints(data, self.tree, self.notes)
         self._surfaces: dict[tuple, list[str]] = {}
-        self._meshes: dict[str, str] = {}
+        self._meshes: dict[str, tuple[str, dict[str, str]]] = {}
 
     def written(self) -> tuple[str, list[str]]:
         """See mjcf."""
@@ -59,9 +59,8 @@ class MjcfFile:
         for name in self.tree.held:
             self._body(name)
         contacts = self._contacts()
-        for name, file in self._meshes.items():
-            # a picture may be open, and no inertia is made of any
-            xml.SubElement(assets, "mesh", name=name, file=file, inertia="shell")
+        for name, (file, more) in self._meshes.items():
+            xml.SubElement(assets, "mesh", name=name, file=file, **more)
         if not self._meshes:
             self.root.remove(assets)
         if len(contacts):
@@ -102,9 +101,9 @@ class MjcfFile:
             self._geom(node, seen, {"group": "2"}, body.colour)
 
     def _geom(
-        self, node: xml.Element, geom: Geom, law: Mapping[str, str], colour: list | None = None
+        self, node: xml.Element, geom: Geom, more: Mapping[str, str], colour: list | None = None
     ) -> str:
-        """Nothing but the contacts of the scene touches."""
+        """Nothing but the contacts of the scene touches; more: attributes, `group` of a picture."""
         name, found = f"{geom.name}_geom", {"type": geom.kind}
         if geom.moved:
             found |= {"pos": text(*geom.position), "quat": _quat(geom.orientation)}
@@ -112,14 +111,16 @@ class MjcfFile:
             found["size"] = text(GROUND, GROUND, 0.1)
         elif geom.kind == "mesh":
             found["mesh"] = geom.name
-            self._meshes[geom.name] = geom.file
+            # a picture may be open: no volume is to be found in it
+            picture = "group" in more
+            self._meshes[geom.name] = geom.file, {"inertia": "shell"} if picture else {}
         else:
             half = 0.5 * geom.size
             size = {"box": half, "sphere": half[:1]}.get(geom.kind, (half[0], 0.5 * geom.along))
             found["size"] = text(*size)
         if colour:
             found["rgba"] = text(*colour)
-        xml.SubElement(node, "geom", name=name, **found, **law, contype="0", conaffinity="0")
+        xml.SubElement(node, "geom", name=name, **found, **more, contype="0", conaffinity="0")
         return name
 
     def _contacts(self) -> xml.Element:
