@@ -13,7 +13,7 @@ from shape_msgs.msg import Mesh, MeshTriangle, Plane, SolidPrimitive  # noqa: E4
 
 from diffsim_ros.errors import InputError  # noqa: E402
 from diffsim_ros.nodes.common import BaseNode, share_folder  # noqa: E402
-from diffsim_ros.nodes.planning_scene import PlanningScene  # noqa: E402
+from diffsim_ros.nodes.planning_scene import PlanningScene, same_message  # noqa: E402
 from diffsim_ros.nodes.surroundings import (  # noqa: E402
     PARAMETERS,
     SceneMessage,
@@ -349,6 +349,19 @@ def test_the_planning_scene_counts_in_a_check(robot):
     around._on_scene(scene(diff=False, held=[rod]))
     with pytest.raises(InputError, match="rod and table"):
         around.check(between(ARM.home, turned(shoulder_lift=0.4)))
+
+
+def test_messages_are_the_same_by_their_fields():
+    one, other = (primitive(1, 0.1, 0.2, 0.3) for _ in range(2))
+    assert same_message(one, other)
+    other.dimensions[1] = np.nextafter(0.2, 1)
+    assert not same_message(one, other)
+    assert not same_message(primitive(1, 0.1), primitive(1, 0.1, 0.1))
+    assert not same_message(primitive(1, 0.1), primitive(2, 0.1))
+    one, other = tetrahedron(1.0), tetrahedron(1.0)
+    assert same_message(one, other)
+    other.triangles[0].vertex_indices[0] = 3
+    assert not same_message(one, other) and not same_message(one, primitive(1, 0.1))
 
 
 def test_only_what_is_new_in_a_message_changes_the_state(robot):
