@@ -12,10 +12,9 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
-from diffsim_ros.rotation import matrix_angle, quat_exp, quat_rotate
+from diffsim_ros.rotation import matrix_angle
 from diffsim_ros.scene.links.joint import JointLink
 from diffsim_ros.scene.parts import Parts
-from diffsim_ros.scene.targets import AXES
 
 Array = np.ndarray
 OPEN = 0.01
@@ -168,13 +167,9 @@ def _opening(
 ) -> tuple[float, float, float]:
     """Distance [m] and angle [rad] by which what it holds is apart; its longest arm [m]."""
 
-    def three(word: str, absent: Array) -> Array:
-        names = [f"{link.name}.{word}.{axis}" for axis in AXES]
-        return np.array([values[n] for n in names]) if names[0] in values else absent
-
     axis, zero = np.array(link.axis), np.zeros(3)
-    turned = quat_rotate(quat_exp(three("axis_rotation", zero)), axis)
-    shift = three("position", np.array(link.position)) - np.array(link.position)
+    turned = link.turned(values, axis)
+    shift = link.vector(values, "position", link.position) - np.array(link.position)
     slid = link.coordinate * (turned - axis) if link.kind == "slider" else zero
     points, turns, arm = [], [], 0.0
     for name, word, moved in (
@@ -183,7 +178,7 @@ def _opening(
     ):
         own = np.eye(3) if name is None else parts.bodies[name].start_pose()[1]
         at, turn = WORLD if name is None else pose(name)
-        anchor = three(word, zero) + own.T @ moved
+        anchor = link.vector(values, word, zero) + own.T @ moved
         points.append(at + turn @ anchor)
         turns.append(turn @ own.T)
         if name is not None:

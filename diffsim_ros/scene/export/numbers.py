@@ -12,7 +12,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from diffsim_ros.robots.robot import Inertial
-from diffsim_ros.rotation import quat_exp, quat_matrix, quat_rotate
+from diffsim_ros.rotation import quat_matrix
 from diffsim_ros.scene.bodies.body import contact_spheres_name
 from diffsim_ros.scene.contacts import Contact
 from diffsim_ros.scene.export.laws import IMPACT, LEAST, bounce, dissipation, restitution
@@ -137,31 +137,23 @@ class Exported:
         """The joint's point in body_a (side a) or body_b, from its centre, its axes [m]  (3,)."""
         name = joint.body_a if side == "a" else joint.body_b
         at, turn = self.file_pose(name)
-        moved = self._three(f"{joint.name}.position", joint.position) - joint.position
+        moved = joint.vector(self.entries, "position", joint.position) - joint.position
         own = turn.T @ (np.array(joint.position) - at)
         if side == "b" and joint.kind == "slider":  # `position` is its point at a displacement of 0
             own = own + turn.T @ (joint.coordinate * np.array(joint.axis))
-        return self._three(f"{joint.name}.anchor_{side}", own) + turn.T @ moved
+        return joint.vector(self.entries, f"anchor_{side}", own) + turn.T @ moved
 
     def axis(self, joint: JointLink) -> Array:
         """World axes, as the scene's poses have the bodies  (3,)."""
-        rotation = self._three(f"{joint.name}.axis_rotation", np.zeros(3))
-        return quat_rotate(quat_exp(rotation), np.array(joint.axis))
+        return joint.turned(self.entries, joint.axis)
 
     def second_axis(self, joint: JointLink) -> Array:
         """As `axis`, of a universal joint."""
-        rotation = self._three(f"{joint.name}.axis_rotation", np.zeros(3))
-        return quat_rotate(quat_exp(rotation), np.array(joint.second_axis))
+        return joint.turned(self.entries, joint.second_axis)
 
     def file_pose(self, name: str | None) -> tuple[Array, Array]:
         """Position (3,) and rotation (3, 3) in the scene's file; of None, the world."""
         return (np.zeros(3), np.eye(3)) if name is None else self.parts.bodies[name].start_pose()
-
-    def _three(self, name: str, absent: Any) -> Array:
-        names = [f"{name}.{axis}" for axis in AXES]
-        if not set(names) <= set(self.entries):
-            return np.array(absent)
-        return np.array([self.entries[n] for n in names])
 
     def law(self, contact: Contact, mass: float) -> dict[str, float]:
         """k_n, c_n, c_f, c_spin, c_roll and the restitution e of a contact that carries `mass`.

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
+import numpy as np
+
 from diffsim_ros.fields import REQUIRED, Field, Section, for_motion, join, present
+from diffsim_ros.rotation import quat_exp, quat_rotate
 from diffsim_ros.scene.links.link import SceneLink
 from diffsim_ros.scene.part import key, part
 from diffsim_ros.scene.parts import Parts
@@ -176,6 +180,20 @@ class JointLink(SceneLink):
     def constrained(self) -> bool:
         """Whether it holds by constraint rows."""
         return self.coordinates == "constrained"
+
+    def vector(self, values: Mapping[str, float], word: str, absent: Any) -> np.ndarray:
+        """Parameter `word` (one of PLACE without its axis) (3,); `absent` where there is none.
+
+        values  of the engine's parameters
+        """
+        names = [f"{self.name}.{word}.{axis}" for axis in AXES]
+        return np.array([values[n] for n in names] if names[0] in values else absent, float)
+
+    def turned(self, values: Mapping[str, float], axis: Any) -> np.ndarray:
+        """An axis of the joint, as the file has it, by `axis_rotation`: world axes at the scene's
+        poses (3,)."""
+        rotation = self.vector(values, "axis_rotation", np.zeros(3))
+        return quat_rotate(quat_exp(rotation), np.array(axis))
 
     def part_name(self, which: str) -> str:
         """Name in the engine of its limits, its friction or its armature."""
