@@ -1,8 +1,9 @@
 // SolidQuadratic: a body of quadratic tetrahedra.
 //
 // Element p2 takes J at every quadrature point, and is too stiff near Poisson's ratio 1/2 on coarse
-// cells. Element p2_p0 takes the mean of J over each tetrahedron in the term with the square of
-// ln J (or J - 1): quadratic displacements with one pressure per tetrahedron, which hardly lock.
+// cells. Element p2_p0 takes the mean of J over each tetrahedron in the term with lambda
+// (Psi_lambda of tet_kernel.hpp): quadratic displacements with one pressure per tetrahedron, which
+// hardly lock.
 //
 // Ten nodes: the four vertices, then the middles of the edges 01 12 02 03 13 23 (VTK's order),
 // which may lie off the edges' middles (isoparametric). Four quadrature points, exact for quadratic

@@ -2,8 +2,8 @@
 //
 //   E = sum over edges  V_e Psi_mu(F_e),   F_e  = average of F over the edge's tetrahedra
 //     + sum over nodes  V_n Psi_lambda(J_n),  J_n = average of J over the node's tetrahedra
-// V_e, V_n: a sixth and a fourth of their tetrahedra's volumes; Psi_lambda: the term with the
-// square of ln J (or J - 1), Psi_mu: the rest, and viscosity. Averages of F over edges remove the
+// V_e, V_n: a sixth and a fourth of their tetrahedra's volumes; Psi_mu, Psi_lambda: a law's two
+// parts (tet_kernel.hpp), the former with viscosity. Averages of F over edges remove the
 // shear stiffness of linear tetrahedra (edge-based smoothing: Liu, Nguyen-Thoi 2010), averages of J
 // over nodes the volumetric locking (Bonet, Burton 1998). Nodes couple through a common neighbour.
 #pragma once

@@ -17,10 +17,10 @@ namespace diffsim {
 
 enum class ViscosityModel { none, invariant, linear };
 
-/// Whose J the squared term of a law takes: each point's own, or the mean over its stencil.
+/// Whose J the term Psi_lambda of a law takes: each point's own, or the mean over its stencil.
 enum class Dilatation { of_points, mean };
 
-/// Psi_mu of a law: all but the squared term.
+/// Psi_mu of a law.
 template <class Law>
 struct ShearOnly {
   static Volumetric at(const Wide& J, const Moduli& m, bool with_slope) {

@@ -32,16 +32,23 @@ struct Moduli {
   Wide mu, lambda, viscosity;
 };
 
-/// q = (dPsi/dJ of the volumetric part) and dq/dJ.
+/// q = (dPsi/dJ of the terms in J) and dq/dJ.
 struct Volumetric {
   Wide q, slope;
 };
 
-/// mu/2 (I_C - 3) - mu ln J + lambda/2 (ln J)^2.
-struct NeoHookean {
-  /// Moduli that leave the terms with mu, or the squared one.
+/// What every law here has: Psi = Psi_mu(F) + Psi_lambda(J), each linear in its modulus. Psi_mu is
+/// without stress at rest, and at small strain it is mu eps:eps; Psi_lambda has no slope at J = 1,
+/// and lambda/2 (tr eps)^2. So an element may take J of Psi_lambda as a mean over several points:
+/// Psi_mu alone holds every single one of them.
+struct SplitLaw {
+  /// Moduli that leave Psi_mu and viscosity, or Psi_lambda.
   static Moduli shear(const Moduli& m) { return {m.mu, wide(0), m.viscosity}; }
   static Moduli volume(const Moduli& m) { return {wide(0), m.lambda, wide(0)}; }
+};
+
+/// Psi_mu = mu/2 (I_C - 3) - mu ln J, Psi_lambda = lambda/2 (ln J)^2.
+struct NeoHookean : SplitLaw {
   /// Energy per volume; I = I_C.
   static Wide energy(const Wide& I, const Wide& J, const Moduli& m) {
     const Wide l = log(J);
@@ -53,17 +60,16 @@ struct NeoHookean {
   }
 };
 
-/// mu/2 (I_C - 3) - mu (J - 1) + lambda'/2 (J - 1)^2, lambda' = lambda + mu: finite for any J.
-struct NeoHookeanSafe {
-  static Moduli shear(const Moduli& m) { return {m.mu, -m.mu, m.viscosity}; }
-  static Moduli volume(const Moduli& m) { return {wide(0), m.lambda + m.mu, wide(0)}; }
+/// Psi_mu = mu/2 (I_C - 3 - 2 (J - 1) + (J - 1)^2), Psi_lambda = lambda/2 (J - 1)^2: finite for
+/// any J, and neither is negative.
+struct NeoHookeanSafe : SplitLaw {
   static Wide energy(const Wide& I, const Wide& J, const Moduli& m) {
     const Wide s = J - 1.0;
     return 0.5 * m.mu * (I - 3.0) - m.mu * s + 0.5 * (m.lambda + m.mu) * s * s;
   }
   static Volumetric at(const Wide& J, const Moduli& m, bool) {
-    const Wide lambda = m.lambda + m.mu;
-    return {lambda * (J - 1.0) - m.mu, lambda};
+    const Wide both = m.lambda + m.mu;
+    return {both * (J - 1.0) - m.mu, both};
   }
 };
 

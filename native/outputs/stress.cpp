@@ -181,11 +181,11 @@ class StressField {
       double J = 0;
       for (const auto& [sample, weight] : volume.of) J += weight * at[sample].J;
       const Volumetric vol =
-          law_.squared(wide(J), OneModuli(layout().of_volumes, p, part.element).wide);
+          law_.volume(wide(J), OneModuli(layout().of_volumes, p, part.element).wide);
       rows.value += part.share * vol.q[0] * kIdentity;
       if (!slopes) continue;
       add_material(layout().of_volumes, p, part, rows, [&](const OneModuli& by) {
-        return Vector6(law_.squared(wide(J), by.wide).q[0] * kIdentity);
+        return Vector6(law_.volume(wide(J), by.wide).q[0] * kIdentity);
       });
       for (const auto& [sample, weight] : volume.of) {
         const double scale = part.share * vol.slope[0] * weight;

@@ -4,7 +4,7 @@
 // with the law's q (elements/tet_kernel.hpp) and M = F F^T F' F^T (invariant viscosity) or
 // (F' + F'^T) F^T / 2 (linear): sigma = P F^T / J, symmetric. Where an element takes F or J from
 // somewhere else than its own tetrahedra, so does the mean: every sample gives its part of sigma by
-// its share of the tetrahedron, and the term with the square of ln J comes from averages of J.
+// its share of the tetrahedron, and the term with lambda comes from averages of J.
 #pragma once
 
 #include "../bodies/point_set.hpp"
@@ -39,10 +39,10 @@ struct StressLayout {
   int add_tetrahedron(const Matrix3X& X, const std::array<int, 4>& point);
 };
 
-/// A law's q by J and moduli, of one lane: without the squared term, and that alone.
+/// A law's q by J and moduli, of one lane: of Psi_mu, and of Psi_lambda.
 struct StressLaw {
   using Answer = Volumetric (*)(const Wide& J, const Moduli& m);
-  Answer shear, squared;
+  Answer shear, volume;
   ViscosityModel viscosity;
 
   template <class Law>

@@ -52,15 +52,15 @@ def quadratic_points(vertices, tets):
 
 
 def densities(F, mu, lam, model):
-    """(part with mu, part with the square of ln J or J - 1) per volume."""
+    """(part with mu, part with lambda) per volume."""
     J, shear = np.linalg.det(F), mu / 2 * ((F**2).sum((1, 2)) - 3)
     if model == "neo_hookean":
-        return shear - mu * np.log(J), square(J, mu, lam, model)
-    return shear - mu * (J - 1), square(J, mu, lam, model)
+        return shear - mu * np.log(J), dilatation(J, lam, model)
+    return shear - mu * (J - 1) + mu / 2 * (J - 1) ** 2, dilatation(J, lam, model)
 
 
-def square(J, mu, lam, model):
-    return lam / 2 * np.log(J) ** 2 if model == "neo_hookean" else (lam + mu) / 2 * (J - 1) ** 2
+def dilatation(J, lam, model):
+    return lam / 2 * (np.log(J) if model == "neo_hookean" else J - 1) ** 2
 
 
 def dissipation(F, rate, viscosity, model):
@@ -107,9 +107,9 @@ class Witness:
             shear = densities(F, self.mu, self.lam, self.model)[0]
             volume = self.volume.reshape(4, -1)
             J = (volume * np.linalg.det(F).reshape(4, -1)).sum(0) / volume.sum(0)
-            tets = len(self.tets)
+            lam = self.lam[: len(self.tets)]
             return (self.volume * shear).sum() + (
-                volume.sum(0) * square(J, self.mu[:tets], self.lam[:tets], self.model)
+                volume.sum(0) * dilatation(J, lam, self.model)
             ).sum()
         if self.element != "p1_fbar":
             return (self.volume * sum(densities(F, self.mu, self.lam, self.model))).sum()
@@ -117,9 +117,9 @@ class Witness:
         mean = np.einsum("pe,eij->pij", self.edges, F) / edge[:, None, None]
         mu = self.edges @ self.mu / edge
         J = self.nodes @ np.linalg.det(F) / node
-        mu_n, lam_n = self.nodes @ self.mu / node, self.nodes @ self.lam / node
+        lam = self.nodes @ self.lam / node
         return (edge * densities(mean, mu, 0 * mu, self.model)[0]).sum() + (
-            node * square(J, mu_n, lam_n, self.model)
+            node * dilatation(J, lam, self.model)
         ).sum()
 
     def loss(self, x, v):
