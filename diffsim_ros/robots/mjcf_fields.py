@@ -6,6 +6,7 @@ A field that no pattern here has is of a MuJoCo that is newer: where it is not z
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -87,15 +88,16 @@ ONLY = {
 """Fields that matter only in rows where another one is not zero."""
 
 
-def use_of(name: str) -> list[str]:
+@cache
+def use_of(name: str) -> tuple[str, ...]:
     """The classes that a field is in: used, named, counted, contact, without; options `opt.NAME`.
 
     One alone of every field that is known here; none of one that is not.
     """
     classes = {"used": USED, "named": tuple(map(re.escape, NAMED)), "contact": CONTACT,
                "without": WITHOUT}  # fmt: skip
-    found = [use for use, patterns in classes.items() if _matches(patterns, name)]
-    return found or (["counted"] if _matches(COUNTED, name) else [])
+    found = tuple(use for use, patterns in classes.items() if _matches(patterns, name))
+    return found or (("counted",) if _matches(COUNTED, name) else ())
 
 
 def fields_of(model: Any) -> list[str]:
