@@ -2,13 +2,12 @@
 
 A *body* here is an MJCF body that joints move, with every body that is fixed to it (MuJoCo's weld
 group); it has the name and the axes of the former. All that this returns is in the frame of the
-file's world, at the start that is asked for.
+file's world, at the start that is asked for. What its flags disable is left out.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,9 @@ import numpy as np
 from diffsim_ros.errors import InputError, nearest
 from diffsim_ros.rotation import quat_matrix, quat_multiply
 
+from .mjcf_couplings import Coupling, couplings
+from .mjcf_flags import Flags, flags_of
+from .mjcf_names import Names
 from .robot import NOTHING, FrameMotion, Inertial
 from .xml_file import xml_content, xml_tree
 
@@ -31,6 +33,10 @@ KINDS = {BALL: "ball", SLIDE: "slider", HINGE: "hinge"}
 WORLD = "world"
 OLDEST = 4
 """First version of MuJoCo whose models have the fields that are read here."""
+LEAST_MASS, LEAST_INERTIA = 1e-12, 1e-15
+"""[kg] and [kg m^2] of a body that the engine takes."""
+NEGLIGIBLE = 1e-9
+"""Mass of a body that is too light, over that of all it carries; of its moments likewise."""
 HUNT_CROSSLEY = 11.5
 """Damping c of a limit [s/rad or s/m] per damping ratio of its solref. A coordinate that comes in
 at v = 1 rad/s (m/s) then goes as deep as v / (e omega), as a critically damped oscillator does:
@@ -79,25 +85,24 @@ class MjcfJoint:
 
 
 @dataclass(frozen=True)
-class MjcfMotor:
-    """An actuator on a joint's coordinate: a force, or stiffness (target - q) - damping q'.
+class MjcfState:
+    """A state that a file has: of its reference configuration, or of a keyframe.
 
-    gear  of the joint's force (N m, N) over the control's, and of the control over the target
+    control, activation  empty for all zero
+    mocap                positions (n, 3) and orientations (n, 4), scalar first, of mocap bodies
     """
 
-    joint: str
-    index: int
-    position: bool
-    stiffness: float
-    damping: float
-    gear: float
+    position: Array
+    velocity: Array
+    control: Array
+    activation: Array
+    mocap: tuple[Array, Array]
 
 
 def load_mjcf(path: str | Path) -> Mjcf:
     """Read and compile an MJCF.
 
-    Raises InputError: missing file or library, broken XML, what MuJoCo refuses, no body that moves,
-    bodies without mass or inertia, names that two things have.
+    Raises InputError: missing file or library, broken XML, what MuJoCo refuses.
     """
     path = Path(path)
     root = xml_tree(path, xml_content(path, "an existing MJCF", "*.xml"))
@@ -123,24 +128,48 @@ class Mjcf:
 
     joints  hinges, sliders and balls, parents first; `scalars` are those of one coordinate
     bodies  numbers of the MJCF bodies that joints move, parents first
-    renamed (kind, name in the file, name here) of what another name is needed for
+    standing  numbers of those that stand where they are put: mocap bodies; where nothing moves,
+            what the world carries
+    flags   what acts of it;  gravity  (3,) [m/s^2], of the file
+    followers  index in `scalars` -> Coupling, of joints that others lead; `tied` are the numbers
+            of the equality constraints that say so
+    heavier names of bodies that were too light for the engine, or without inertia
     """
 
     def __init__(self, place: str, model: Any) -> None:
         self.place, self.model = place, model
-        self.renamed: list[tuple[str, str, str]] = []
+        self.flags: Flags = flags_of(model)
+        self.gravity = np.array(model.opt.gravity) * self.flags.gravity
+        self.names = Names()
         self.body_names, names = self._names()
         self.joints = [
-            _joint(model, j, names[j]) for j in range(model.njnt) if model.jnt_type[j] != FREE
+            _joint(model, self.flags, j, names[j])
+            for j in range(model.njnt)
+            if model.jnt_type[j] != FREE
         ]
         self.scalars = [joint for joint in self.joints if joint.kind != "ball"]
-        weld = model.body_weldid
-        self.bodies = [b for b in range(1, model.nbody) if weld[b] == b]
-        if not self.bodies:
-            raise InputError(place, "worldbody", "no joint", "at least one body with a joint")
-        still = self._at(model.qpos0)
+        weld, mocap = model.body_weldid, model.body_mocapid
+        self.bodies = [b for b in range(1, model.nbody) if weld[b] == b and mocap[b] < 0]
+        self.standing = [b for b in range(1, model.nbody) if mocap[b] >= 0]
+        if not self.bodies and not self.standing:
+            self.standing = [b for b in range(1, model.nbody) if model.body_parentid[b] == 0]
+        self.untie()
+        if self.flags.equality:
+            self.followers, self.tied = couplings(model, self.scalars)
+        still = self.data_at(self.keyframe(None, "", ""))
         self._from_lead = [self._relative(still, b) for b in range(model.nbody)]
+        self.heavier: list[str] = []
         self.inertials = {b: self._inertial(b) for b in self.bodies}
+
+    def untie(self) -> None:
+        """Let every joint move by itself: for coordinates that cannot follow others."""
+        self.followers: dict[int, Coupling] = {}
+        self.tied: list[int] = []
+
+    @property
+    def renamed(self) -> list[tuple[str, str, str]]:
+        """(kind, name in the file, name here) of what another name is needed for."""
+        return self.names.renamed
 
     def name_of(self, kind: str, index: int) -> str:
         """What the file calls a body, joint, geom, ...; "" for nothing."""
@@ -148,46 +177,31 @@ class Mjcf:
 
     def _names(self) -> tuple[list[str], dict[int, str]]:
         """Of all bodies, and of the joints that are not free."""
-        model = self.model
-        bodies = [WORLD] + [self._plain("body", b) for b in range(1, model.nbody)]
+        model, names = self.model, self.names
+        bodies = [names.take("body", "", WORLD)]
         for b in range(1, model.nbody):
-            if not bodies[b]:
-                j = model.body_jntadr[b]
-                joint = self._plain("joint", j) if j >= 0 else ""
-                bodies[b] = f"{joint}_body" if joint else f"body{b}"
+            j = model.body_jntadr[b]
+            joint = self.name_of("joint", j) if j >= 0 else ""
+            given = self.name_of("body", b)
+            bodies.append(
+                names.take("body", given, plain(f"{joint}_body") if joint else f"body{b}")
+            )
         joints: dict[int, str] = {}
         for j in range(model.njnt):
             if model.jnt_type[j] != FREE:
                 of = model.jnt_bodyid[j]
                 count = j - model.body_jntadr[of] + 1
-                own = self._plain("joint", j)
-                name = own or f"{bodies[of]}_joint{count if count > 1 else ''}"
-                if name in bodies:
-                    name = f"{name}_joint"
-                    self.renamed.append(("joint", own, name))
-                joints[j] = name
-        seen: set[str] = set()
-        for kind, name in [("body", n) for n in bodies] + [("joint", n) for n in joints.values()]:
-            if name in seen:
-                rule = "names of bodies and joints that differ in letters, digits, _ and -"
-                raise InputError(self.place, kind, name, rule)
-            seen.add(name)
+                otherwise = f"{bodies[of]}_joint{count if count > 1 else ''}"
+                joints[j] = names.take("joint", self.name_of("joint", j), otherwise, "_joint")
         return bodies, joints
 
-    def _plain(self, kind: str, index: int) -> str:
-        """A name of letters, digits, _ and -."""
-        given = self.name_of(kind, index)
-        name = re.sub(r"[^A-Za-z0-9_-]", "_", given)
-        if name != given:
-            self.renamed.append((kind, given, name))
-        return name
-
-    def _at(self, qpos: Array) -> Any:
+    def data_at(self, state: MjcfState) -> Any:
         """MuJoCo's data with the poses of a configuration."""
         import mujoco
 
         data = mujoco.MjData(self.model)
-        data.qpos[:] = qpos
+        data.qpos[:] = state.position
+        data.mocap_pos[:], data.mocap_quat[:] = state.mocap
         mujoco.mj_kinematics(self.model, data)
         return data
 
@@ -211,9 +225,14 @@ class Mjcf:
             inertia = turn @ np.diag(model.body_inertia[b]) @ turn.T
             own = Inertial(float(model.body_mass[b]), model.body_ipos[b].copy(), inertia)
             found = found.plus(own.moved(self._from_lead[b]))
-        if found.mass <= 0.0 or np.linalg.eigvalsh(found.inertia)[0] <= 0.0:
-            rule = "a mass and three principal moments > 0 of what a joint moves"
-            raise InputError(self.place, f"body {self.body_names[lead]}", found.mass, rule)
+        carried = float(model.body_subtreemass[lead])
+        least = max(LEAST_MASS, NEGLIGIBLE * carried)
+        turning = max(LEAST_INERTIA, NEGLIGIBLE * float(np.trace(found.inertia)))
+        lacks = max(0.0, turning - float(np.linalg.eigvalsh(found.inertia)[0]))
+        if found.mass < LEAST_MASS or lacks:
+            self.heavier.append(self.body_names[lead])
+            inertia = found.inertia + 2 * lacks * np.eye(3)
+            found = Inertial(max(found.mass, least), found.centre, inertia)
         return found
 
     def parent(self, body: int) -> int:
@@ -240,20 +259,33 @@ class Mjcf:
         rule = "a body of the MJCF"
         raise InputError(place, key, name, rule, nearest(name, self.body_names[1:]))
 
-    def keyframe(self, name: str | None, place: object, key: str) -> tuple[Array, Array, Array]:
-        """qpos, qvel and ctrl of a keyframe; None: the file's reference configuration, no ctrl."""
+    def keyframe(self, which: str | int | None, place: object, key: str) -> MjcfState:
+        """State of a keyframe by name or number; None: the file's reference configuration."""
         model = self.model
-        if name is None:
-            return model.qpos0.copy(), np.zeros(model.nv), np.zeros(0)
+        moved = model.body_mocapid >= 0
+        order = np.argsort(model.body_mocapid[moved])
+        mocap = model.body_pos[moved][order], model.body_quat[moved][order]
+        if which is None:
+            none = np.zeros(0)
+            return MjcfState(model.qpos0.copy(), np.zeros(model.nv), none, none, mocap)
         names = [self.name_of("key", k) for k in range(model.nkey)]
-        if name not in names:
-            raise InputError(place, key, name, "a keyframe of the MJCF", nearest(name, names))
-        k = names.index(name)
-        return model.key_qpos[k].copy(), model.key_qvel[k].copy(), model.key_ctrl[k].copy()
+        if isinstance(which, str) and which not in names and which.isdecimal():
+            which = int(which)
+        if isinstance(which, str):
+            if which not in names:
+                remedy = nearest(which, [name for name in names if name])
+                raise InputError(place, key, which, _keyframes(names), remedy)
+            which = names.index(which)
+        if not 0 <= which < len(names):
+            raise InputError(place, key, which, _keyframes(names))
+        k = int(which)
+        mocap = model.key_mpos[k].reshape(-1, 3), model.key_mquat[k].reshape(-1, 4)
+        of = (model.key_qpos, model.key_qvel, model.key_ctrl, model.key_act)
+        return MjcfState(*(rows[k].copy() for rows in of), mocap)
 
-    def placed(self, qpos: Array, qvel: Array) -> Placed:
+    def placed(self, state: MjcfState) -> Placed:
         """Where everything is and how it moves."""
-        return Placed(self, self._at(qpos), qpos, qvel)
+        return Placed(self, self.data_at(state), state.position, state.velocity)
 
     def spheres(self) -> dict[int, list[tuple[float, Array]]]:
         """MJCF body -> (radius, centres (n, 3) in the frame of what it is fixed in) of its spheres
@@ -261,7 +293,8 @@ class Mjcf:
         model, found = self.model, {}
         for g in range(model.ngeom):
             b, kind = int(model.geom_bodyid[g]), model.geom_type[g]
-            if not touches(model, g) or kind not in (SPHERE, CAPSULE) or not model.body_weldid[b]:
+            moved = int(model.body_weldid[b]) in self.inertials
+            if not touches(model, g) or kind not in (SPHERE, CAPSULE) or not moved:
                 continue
             radius, half = model.geom_size[g][:2]
             turn = quat_matrix(model.geom_quat[g][[1, 2, 3, 0]])
@@ -301,33 +334,30 @@ class Mjcf:
 
     def planes(self) -> dict[str, tuple[Array, float]]:
         """Name -> normal and offset of the planes of the world that touch."""
-        model, data, found = self.model, self._at(self.model.qpos0), {}
+        model, found = self.model, {}
+        data = self.data_at(self.keyframe(None, "", ""))
+        names = Names()
         for g in range(model.ngeom):
             fixed = not model.body_weldid[model.geom_bodyid[g]]
             if touches(model, g) and model.geom_type[g] == PLANE and fixed:
                 normal = data.geom_xmat[g].reshape(3, 3)[:, 2]
-                found[self._plain("geom", g) or f"plane{g}"] = (normal, normal @ data.geom_xpos[g])
+                name = names.take("geom", self.name_of("geom", g), f"plane{g}")
+                found[name] = (normal, normal @ data.geom_xpos[g])
         return found
 
-    def motors(self) -> list[MjcfMotor]:
-        """The actuators that are motors or position servos of a hinge or slider, one a joint."""
-        model, found = self.model, {}
-        for a in range(model.nactuator):
-            joint = next((j for j in self.scalars if j.index == model.actuator_trnid[a, 0]), None)
-            if model.actuator_trntype[a] > 1 or joint is None or joint.name in found:
-                continue
-            gain, bias = model.actuator_gainprm[a], model.actuator_biasprm[a]
-            if model.actuator_dyntype[a] or model.actuator_gaintype[a] or model.actuator_delay[a]:
-                continue
-            gear = float(model.actuator_gear[a, 0])
-            if model.actuator_biastype[a] == 0:
-                found[joint.name] = MjcfMotor(joint.name, a, False, 0.0, 0.0, gear * gain[0])
-            elif model.actuator_biastype[a] == 1 and not bias[0] and gain[0] == -bias[1] > 0:
-                square = gear * gear
-                stiffness, damping = square * gain[0], -square * bias[2]
-                if gear and damping >= 0:
-                    found[joint.name] = MjcfMotor(joint.name, a, True, stiffness, damping, gear)
-        return list(found.values())
+
+def plain(name: str) -> str:
+    """A name as a scene may have it, but for others that are the same."""
+    return Names().take("", name, "")
+
+
+def _keyframes(names: list[str]) -> str:
+    """What a keyframe may be, in words."""
+    if not names:
+        return "none: the MJCF has no keyframes"
+    named = [name for name in names if name]
+    numbers = f"a number from 0 to {len(names) - 1}"
+    return f"a keyframe of the MJCF: {', '.join(named)}, or {numbers}" if named else numbers
 
 
 def touches(model: Any, geom: int) -> bool:
@@ -335,24 +365,26 @@ def touches(model: Any, geom: int) -> bool:
     return bool(model.geom_contype[geom] or model.geom_conaffinity[geom])
 
 
-def _joint(model: Any, j: int, name: str) -> MjcfJoint:
+def _joint(model: Any, flags: Flags, j: int, name: str) -> MjcfJoint:
     v, q, kind = int(model.jnt_dofadr[j]), int(model.jnt_qposadr[j]), KINDS[int(model.jnt_type[j])]
     ball = kind == "ball"
-    lower, upper = model.jnt_range[j] if model.jnt_limited[j] else (-math.inf, math.inf)
-    stiffness, damping = _limit_law(model, j, v)
+    limited = model.jnt_limited[j] and flags.limit and not ball
+    lower, upper = model.jnt_range[j] if limited else (-math.inf, math.inf)
+    stiffness, damping = _limit_law(model, flags, j, v)
+    loses = flags.frictionloss and not ball
     return MjcfJoint(
         name, j, kind, q, v, int(model.jnt_bodyid[j]),
-        damping=float(model.dof_damping[v]),
-        friction=0.0 if ball else float(model.dof_frictionloss[v]),
+        damping=float(model.dof_damping[v]) if flags.damper else 0.0,
+        friction=float(model.dof_frictionloss[v]) if loses else 0.0,
         armature=0.0 if ball else float(model.dof_armature[v]),
-        stiffness=0.0 if ball else float(model.jnt_stiffness[j]),
+        stiffness=float(model.jnt_stiffness[j]) if flags.spring and not ball else 0.0,
         rest=0.0 if ball else float(model.qpos_spring[q]),
-        lower=-math.inf if ball else float(lower), upper=math.inf if ball else float(upper),
+        lower=float(lower), upper=float(upper),
         limit_stiffness=stiffness, limit_damping=damping,
     )  # fmt: skip
 
 
-def _limit_law(model: Any, j: int, dof: int) -> tuple[float, float]:
+def _limit_law(model: Any, flags: Flags, j: int, dof: int) -> tuple[float, float]:
     """Stiffness [N m/rad or N/m] and damping [s/rad or s/m] of a joint's limit.
 
     MuJoCo's soft limit is an oscillator of the coordinate, x'' = -b x' - k x, scaled by the
@@ -360,7 +392,8 @@ def _limit_law(model: Any, j: int, dof: int) -> tuple[float, float]:
     """
     first, second = map(float, model.jnt_solref[j])
     if first > 0:
-        rate, ratio = 1 / (max(first, 2 * model.opt.timestep) * second), second
+        least = 2 * model.opt.timestep if flags.refsafe else 0.0
+        rate, ratio = 1 / (max(first, least) * second), second
     else:
         rate = math.sqrt(-first)
         ratio = -second / (2 * rate) if rate else 0.0

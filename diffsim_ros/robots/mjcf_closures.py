@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,11 +21,13 @@ KINDS = {CONNECT: "ball", WELD: "weld"}
 class MjcfClosure:
     """A constraint between two bodies that joints move, or one and the world (0).
 
+    number  of the equality constraint
     kind    ball or weld
     frames  pose (4, 4) in each of the bodies, of what is held together
     """
 
     name: str
+    number: int
     kind: str
     bodies: tuple[int, int]
     frames: tuple[Array, Array]
@@ -47,19 +48,23 @@ class MjcfClosure:
 
 
 def closures(mjcf: Mjcf) -> list[MjcfClosure]:
-    """The active `connect` and `weld` constraints between two bodies, in the file's order."""
+    """The active `connect` and `weld` constraints of bodies that move, in the file's order.
+
+    To be asked for once: names are taken.
+    """
     model, found = mjcf.model, []
     for k in range(model.neq):
         kind = int(model.eq_type[k])
-        if kind not in KINDS or not model.eq_active0[k]:
+        if kind not in KINDS or not model.eq_active0[k] or not mjcf.flags.equality:
             continue
         bodies, frames = _ends(model, k, kind)
         leads = tuple(int(model.body_weldid[b]) for b in bodies)
-        if leads[0] == leads[1]:
+        if leads[0] == leads[1] or not any(lead in mjcf.inertials for lead in leads):
             continue
-        name = re.sub(r"[^A-Za-z0-9_-]", "_", mjcf.name_of("equality", k)) or f"closure{k + 1}"
+        given = mjcf.name_of("equality", k)
+        name = mjcf.names.take("equality", given, f"closure{k + 1}", "_closure")
         held = tuple(mjcf.in_lead(b) @ F for b, F in zip(bodies, frames, strict=True))
-        found.append(MjcfClosure(name, KINDS[kind], (leads[0], leads[1]), (held[0], held[1])))
+        found.append(MjcfClosure(name, k, KINDS[kind], (leads[0], leads[1]), (held[0], held[1])))
     return found
 
 

@@ -3,47 +3,75 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from .mjcf import BALL, CAPSULE, FREE, PLANE, SPHERE, Mjcf, touches
-from .mjcf_closures import closures
+from .mjcf_actuators import Motors
+from .mjcf_closures import MjcfClosure
+from .mjcf_fields import NAMED, named_fields
 
 COUNTS = {
-    "ntendon": "tendon", "nsensor": "sensor", "nsite": "site",
+    "nsensor": "sensor", "nsite": "site",
     "ncam": "camera", "nlight": "light", "nexclude": "contact exclusion", "npair": "contact pair",
-    "nflex": "flex", "nskin": "skin", "nplugin": "plugin", "nmocap": "mocap body",
+    "nflex": "flex", "nskin": "skin", "nplugin": "plugin",
     "nnumeric": "custom number", "ntext": "custom text", "ntuple": "custom tuple",
-    "ngravcomp": "body with gravity compensation",
 }  # fmt: skip
 GEOMS = {0: "plane", 1: "height field", 2: "sphere", 3: "capsule", 4: "ellipsoid", 5: "cylinder",
          6: "box", 7: "mesh", 8: "signed distance field"}  # fmt: skip
 PLURALS = {"body": "bodies", "box": "boxes", "mesh": "meshes", "flex": "flexes", "key": "keys"}
 
 
-def ignored(mjcf: Mjcf, *, gravity: object, drives: bool) -> list[str]:
+@dataclass
+class Used:
+    """What a scene takes of a model besides bodies and joints.
+
+    motors      of its actuators; None where the scene has motors of its own instead
+    tendons     numbers of tendons of which nothing is left
+    closures    equality constraints that hold bodies together; `tied`: numbers of those of joints
+    left        name of an equality constraint -> why it is not used
+    """
+
+    motors: Motors | None = None
+    tendons: list[int] = field(default_factory=list)
+    closures: list[MjcfClosure] = field(default_factory=list)
+    left: dict[str, str] = field(default_factory=dict)
+
+
+def ignored(mjcf: Mjcf, used: Used, gravity: object) -> list[str]:
     """Every kind of thing that is not used, with its number.
 
     gravity  of the scene (3,) [m/s^2], which holds instead of the file's
-    drives   whether the scene has motors of its own instead of the file's
     """
     model = mjcf.model
     found = [
         count(number, word) for name, word in COUNTS.items() if (number := getattr(model, name))
     ]
-    held = closures(mjcf)
-    if others := model.neq - len(held):
+    if left := model.ntendon - len(used.tendons):
+        found.append(count(left, "tendon"))
+    found += _equalities(mjcf, used)
+    found += _joints(mjcf) + _actuators(mjcf, used.motors) + _geoms(mjcf)
+    if not np.allclose(mjcf.gravity, gravity, rtol=0, atol=1e-9):
+        why = "" if mjcf.flags.gravity else ", as a flag disables it"
+        found.append(f"gravity {mjcf.gravity.tolist()}{why} (the scene's acts)")
+    found += named_fields(model) + [f"the flag {word}" for word in mjcf.flags.left]
+    found += [f"the name {kind} {old!r} (here {new})" for kind, old, new in mjcf.renamed]
+    return found
+
+
+def _equalities(mjcf: Mjcf, used: Used) -> list[str]:
+    model = mjcf.model
+    acting = int(np.count_nonzero(model.eq_active0)) if mjcf.flags.equality else 0
+    found = [f"equality constraint {name} ({why})" for name, why in used.left.items()]
+    held = len(used.closures) + len(mjcf.tied)
+    if others := acting - held - len(used.left):
         found.append(count(others, "equality constraint"))
     if held:
-        found.append(f"solref and solimp of {count(len(held), 'equality constraint')}")
-    found += _joints(model) + _actuators(mjcf, drives) + _geoms(model)
-    if not np.allclose(model.opt.gravity, gravity, rtol=0, atol=1e-9):
-        found.append(f"gravity {model.opt.gravity.tolist()}")
-    for name in ("density", "viscosity"):
-        if getattr(model.opt, name):
-            found.append(f"{name} of the medium")
-    found += [f"the name {kind} {old!r} (here {new})" for kind, old, new in mjcf.renamed]
+        found.append(f"solref and solimp of {count(held, 'equality constraint')}")
+    if mjcf.flags.equality and (off := model.neq - acting):
+        found.append(f"{count(off, 'equality constraint')} that {'is' if off == 1 else 'are'} "
+                     "inactive at the start")  # fmt: skip
     return found
 
 
@@ -56,63 +84,61 @@ def count(number: int, word: str) -> str:
     return f"{number} {plural}"
 
 
-def _joints(model: Any) -> list[str]:
+def _joints(mjcf: Mjcf) -> list[str]:
     """Numbers of joints that no link of a scene has."""
-    found, kind = [], model.jnt_type
-    ball, free = kind == BALL, kind == FREE
+    model, flags, found = mjcf.model, mjcf.flags, []
+    ball, free = model.jnt_type == BALL, model.jnt_type == FREE
     first = model.jnt_dofadr
     for word, at in (("ball", ball), ("free", free)):
-        many = f"of {word} joints"
         numbers = {
-            "armature": model.dof_armature[first[at]],
-            "frictionloss": model.dof_frictionloss[first[at]],
-            "stiffness": model.jnt_stiffness[at],
+            "frictionloss": flags.frictionloss * model.dof_frictionloss[first[at]],
+            "stiffness": flags.spring * model.jnt_stiffness[at],
         }
         if word == "ball":
-            numbers["range"] = model.jnt_limited[at]
-        else:
-            numbers["damping"] = model.dof_damping[first[at]]
-        found += [f"{name} {many}" for name, values in numbers.items() if np.any(values)]
-    for name, values in {
-        "polynomial damping": model.dof_dampingpoly,
-        "polynomial stiffness": model.jnt_stiffnesspoly,
-        "springyield": model.jnt_springyield,
-        "actuatorfrcrange": model.jnt_actfrclimited,
-        "margin of limits": model.jnt_margin[model.jnt_limited.astype(bool)],
-    }.items():
-        if np.any(values):
-            found.append(f"{name} of joints")
+            numbers["armature"] = model.dof_armature[first[at]]
+            numbers["range"] = flags.limit * model.jnt_limited[at]
+        found += [f"{n} of {word} joints" for n, values in numbers.items() if np.any(values)]
+    for word, values in (("damping", flags.damper * model.dof_damping),
+                         ("stiffness", flags.spring * model.jnt_stiffness)):  # fmt: skip
+        if number := len(np.unique(np.flatnonzero(values < 0))):
+            found.append(f"negative {word} of {count(number, 'coordinate')}")
+    if mjcf.heavier:
+        names = ", ".join(mjcf.heavier)
+        found.append(f"a mass or moments below what the engine takes, of {names}, which got more")
     return found
 
 
-def _actuators(mjcf: Mjcf, drives: bool) -> list[str]:
+def _actuators(mjcf: Mjcf, motors: Motors | None) -> list[str]:
     model, found = mjcf.model, []
-    used = [] if drives else [motor.index for motor in mjcf.motors()]
-    if left := model.nactuator - len(used):
-        why = " (the scene's drive holds)" if drives else " (beyond one motor or servo a joint)"
-        found.append(count(left, "actuator") + why)
-    for name, word in {
-        "actuator_ctrllimited": "ctrlrange", "actuator_forcelimited": "forcerange",
-        "actuator_armature": "armature", "actuator_damping": "damping",
-    }.items():  # fmt: skip
-        if number := int(np.count_nonzero(getattr(model, name)[used])):
-            found.append(f"{word} of {count(number, 'actuator')}")
+    acting = [a for a in range(model.nactuator)
+              if mjcf.flags.actuates(int(model.actuator_group[a]))]  # fmt: skip
+    if motors is None:
+        return [f"{count(len(acting), 'actuator')} (the scene's drive holds)"] if acting else []
+    found += [f"{count(n, 'actuator')} {why}" for why, n in motors.unread.items()]
+    found += [f"{what} of {count(n, 'actuator')}" for what, n in motors.lagging.items()]
+    for name, word in NAMED.items():
+        if name.startswith("actuator_"):
+            values = np.asarray(getattr(model, name, np.zeros(model.nactuator)))[motors.used]
+            if number := sum(bool(np.any(row)) for row in values):
+                found.append(f"{word.removesuffix(' of actuators')} of {count(number, 'actuator')}")
     return found
 
 
-def _geoms(model: Any) -> list[str]:
+def _geoms(mjcf: Mjcf) -> list[str]:
     """Geoms that touch in MuJoCo and not here, and those that are pictures alone."""
+    model = mjcf.model
     still, pictures, law = Counter(), 0, False
     for g in range(model.ngeom):
-        kind, fixed = int(model.geom_type[g]), not model.body_weldid[model.geom_bodyid[g]]
+        kind, lead = int(model.geom_type[g]), int(model.body_weldid[model.geom_bodyid[g]])
+        of = "the world" if not lead else "bodies" if lead in mjcf.inertials else "mocap bodies"
+        read = {"the world": (PLANE,), "bodies": (SPHERE, CAPSULE)}.get(of, ())
         if not touches(model, g):
             pictures += 1
-        elif kind not in ((PLANE,) if fixed else (SPHERE, CAPSULE)):
-            still[f"{GEOMS[kind]} of {'the world' if fixed else 'bodies'}"] += 1
+        elif kind not in read:
+            still[(GEOMS.get(kind, "geom"), of)] += 1
         else:
             law = True
-    found = [f"contact of {count(n, word.split(' of ')[0])} of {word.split(' of ')[1]}"
-             for word, n in still.items()]  # fmt: skip
+    found = [f"contact of {count(n, word)} of {of}" for (word, of), n in still.items()]
     if pictures:
         found.append(f"{count(pictures, 'geom')} that nothing touches")
     if law:

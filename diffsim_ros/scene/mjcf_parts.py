@@ -16,15 +16,18 @@ import numpy as np
 
 from diffsim_ros.fields import Reader, join, present
 from diffsim_ros.robots.joint_values import joint_values
-from diffsim_ros.robots.mjcf import Mjcf, MjcfJoint, Placed, load_mjcf
+from diffsim_ros.robots.mjcf import Mjcf, MjcfJoint, MjcfState, Placed, load_mjcf
+from diffsim_ros.robots.mjcf_actuators import motors, tendon_springs
 from diffsim_ros.robots.mjcf_closures import closures
-from diffsim_ros.robots.mjcf_ignored import ignored
+from diffsim_ros.robots.mjcf_ignored import Used, count, ignored
+from diffsim_ros.robots.mjcf_start import CLOSED, Closing, close
 from diffsim_ros.robots.robot import Inertial
+from diffsim_ros.rotation import quat_from_matrix
 from diffsim_ros.scene import robot_pieces as pieces
 from diffsim_ros.scene import schema_robots
+from diffsim_ros.scene.mjcf_forces import MjcfForces, number
 from diffsim_ros.scene.placing import absolute
 from diffsim_ros.scene.robot_pieces import RobotParts
-from diffsim_ros.units import MOST_TURNED
 
 Array = np.ndarray
 LIGHT = 1e-9
@@ -32,8 +35,6 @@ LIGHT = 1e-9
 of the body that they move."""
 LEAST = 1e-12
 """Mass [kg] that the engine takes."""
-CLOSED = 1e-6
-"""[m, rad] by which what an equality constraint holds may be open at the start."""
 
 
 def mjcf_parts(reader: Reader, options: dict, key: str, gravity: object) -> RobotParts:
@@ -45,31 +46,104 @@ def mjcf_parts(reader: Reader, options: dict, key: str, gravity: object) -> Robo
         rule = "none: free joints of the MJCF say which bodies are free"
         raise reader.error(join(key, "base"), options["base"], rule, "remove it")
     mjcf = load_mjcf(absolute(reader, options["mjcf"]))
-    robot = _Robot(reader, mjcf, options, key)
-    drives = options["drive"] is not None
-    if left := ignored(mjcf, gravity=gravity, drives=drives):
-        text = f"{reader.place}: {key}.mjcf: not used of the file: {'; '.join(left)}"
+    robot = _Robot(reader, mjcf, options, key, np.array(gravity, float))
+    parts = RobotParts(robot.bodies(), robot.links(), robot.planes())
+    said = []
+    if left := ignored(mjcf, robot.used, gravity):
+        said.append(f"not used of the file: {'; '.join(left)}")
+    said += robot.changed
+    if said:
+        text = f"{reader.place}: {key}.mjcf: {'. '.join(said)}"
         warnings.warn(text, UserWarning, stacklevel=2)
-    return RobotParts(robot.bodies(), robot.links(), robot.planes())
+    return parts
 
 
 class _Robot:
-    """One entry of `robots` at its start."""
+    """One entry of `robots` at its start.
 
-    def __init__(self, reader: Reader, mjcf: Mjcf, options: dict, key: str) -> None:
+    used     what is taken of the file;  changed  sentences on what the start is not as asked
+    """
+
+    def __init__(self, reader: Reader, mjcf: Mjcf, options: dict, key: str, gravity: Array) -> None:
         self.reader, self.mjcf, self.options, self.key = reader, mjcf, options, key
         self.prefix, self.names = options["prefix"], mjcf.body_names
         self.turn, self.at = pieces.placed(reader, options, key)
-        place = (reader.place, join(key, "keyframe"))
-        qpos, qvel, self.ctrl = mjcf.keyframe(options["keyframe"], *place)
-        of, rate = ([getattr(j, w) for j in mjcf.scalars] for w in ("coordinate", "velocity"))
-        self.q = pieces.values(reader, mjcf.scalars, options, key, "angles", qpos[of])
-        qpos[of] = self.q
-        qvel[rate] = pieces.values(reader, mjcf.scalars, options, key, "rates", qvel[rate])
-        self._set_base(qvel, mjcf.placed(qpos, qvel))
-        self.start: Placed = mjcf.placed(qpos, qvel)
+        self.gravity = gravity
+        self.how = pieces.coordinates(reader, options, key)
+        if self.how == "maximal":
+            mjcf.untie()
+        which, place = options["keyframe"], join(key, "keyframe")
+        if isinstance(which, bool) or not isinstance(which, (str, int, type(None))):
+            raise reader.error(place, which, "the name of a keyframe, or its number")
+        state = mjcf.keyframe(which, reader.place, place)
+        self.held = self._put(state)
+        self._set_base(state.velocity, mjcf.placed(state))
+        self.used, self.changed = Used(), []
+        state = self._closed(state)
+        of = [joint.coordinate for joint in mjcf.scalars]
+        self.q = state.position[of]
+        self.start: Placed = mjcf.placed(state)
         self.limits = self._limit_laws()
         self.groups = self._groups()
+        springs, self.used.tendons = tendon_springs(mjcf)
+        self.tendon_springs = springs
+        if options["drive"] is None:
+            self.used.motors = motors(mjcf, state.control, state.activation)
+
+    def _put(self, state: MjcfState) -> list[int]:
+        """Angles and rates of the scene into a state; degrees of freedom that it gives by name."""
+        mjcf, given = self.mjcf, self.options["angles"]
+        of, rate = ([getattr(j, w) for j in mjcf.scalars] for w in ("coordinate", "velocity"))
+        for rows, at, name in ((state.position, of, "angles"), (state.velocity, rate, "rates")):
+            rows[at] = pieces.values(
+                self.reader, mjcf.scalars, self.options, self.key, name, rows[at]
+            )
+        named = [i for i, j in enumerate(mjcf.scalars)
+                 if isinstance(given, dict) and j.name in given]  # fmt: skip
+        leads = {i: mjcf.followers[i].lead for i in named if i in mjcf.followers}
+        for i, lead in leads.items():
+            tie, joint = mjcf.followers[i], mjcf.scalars[lead]
+            q = (state.position[of[i]] - tie.shift) / tie.ratio
+            if lead in named and abs(q - state.position[of[lead]]) > CLOSED:
+                rule = f"{tie.ratio:g} times {joint.name} plus {tie.shift:g}, as the MJCF ties them"
+                place = join(join(self.key, "angles"), mjcf.scalars[i].name)
+                raise self.reader.error(place, float(state.position[of[i]]), rule)
+            state.position[of[lead]] = q
+        held = {leads.get(i, i) for i in named}
+        return sorted(mjcf.scalars[i].velocity for i in held)
+
+    def _closed(self, state: MjcfState) -> MjcfState:
+        """The start with equality constraints closed; InputError where that is not to be done."""
+        found = closures(self.mjcf)
+        closing = close(self.mjcf, state, self.held, found)
+        before = self.mjcf.placed(state)
+        open_by = {one.name: one.gap(before) for one in found}
+        if max(closing.moved) > CLOSED or closing.left:
+            if not self.options["close"]:
+                self._refuse_open(open_by, closing)
+            if max(closing.moved) > CLOSED:
+                most = [max((gap[k] for gap in open_by.values()), default=0.0) for k in (0, 1)]
+                closed = count(len(closing.kept) + len(self.mjcf.tied), "equality constraint")
+                self.changed.append(
+                    f"closed at the start: {closed}, open by up to {most[0]:.3g} m and "
+                    f"{most[1]:.3g} rad; coordinates moved by up to {closing.moved[0]:.3g} rad or "
+                    f"m, rates by {closing.moved[1]:.3g} (`close: false` refuses that)"
+                )
+        self.used.closures, self.used.left = closing.kept, closing.left
+        return closing.state
+
+    def _refuse_open(self, open_by: dict[str, tuple[float, float]], closing: Closing) -> None:
+        worst = max(open_by, key=lambda name: max(open_by[name]), default="")
+        got = (
+            f"coordinates {closing.moved[0]:.3g} rad or m away from where equality/joint ties them"
+        )
+        if worst and max(open_by[worst]) > CLOSED:
+            got = f"{worst} open by {open_by[worst][0]:.3g} m and {open_by[worst][1]:.3g} rad"
+        elif closing.moved[0] <= CLOSED:
+            got = f"rates that open what is held, by up to {closing.moved[1]:.3g} rad/s or m/s"
+        rule = f"equality constraints closed to {CLOSED:g} m and rad at the start"
+        remedy = "take a keyframe, or angles, that close it, or `close: true`"
+        raise self.reader.error(join(self.key, "keyframe"), got, rule, remedy)
 
     def _set_base(self, qvel: Array, start: Placed) -> None:
         """Velocities of the free base into qvel (linear in the world, angular in its own axes)."""
@@ -112,22 +186,28 @@ class _Robot:
     def _link(self, link: str, place: str) -> tuple[int, Array]:
         """The body that an MJCF body is fixed in, and its pose (4, 4) there."""
         lead, pose = self.mjcf.link(link, self.reader.place, place)
-        if not lead:
+        if lead not in self.mjcf.inertials:
             raise self.reader.error(place, link, "a body that a joint moves")
         return lead, pose
 
     def between(self, joint: MjcfJoint) -> str:
         """Name of the light body behind a joint that is not its body's last."""
-        return f"{self.prefix}{joint.name}_link"
+        return self.prefix + self.mjcf.names.made(f"{joint.name}_link")
 
     def pieces_of(self, body: int) -> list[str]:
         """Names of the body and of its other parts, one a radius."""
-        name = self.prefix + self.names[body]
-        return [name] + [f"{name}_spheres{k + 2}" for k in range(len(self.groups[body]) - 1)]
+        name, made = self.names[body], self.mjcf.names.made
+        others = [made(f"{name}_spheres{k + 2}") for k in range(len(self.groups[body]) - 1)]
+        return [self.prefix + own for own in (name, *others)]
 
     def bodies(self) -> dict[str, dict]:
         """Entries of `bodies`, those that carry others first."""
         found: dict[str, dict] = {}
+        for b in self.mjcf.standing:
+            motion = self.start.body(b).seen(self.turn, self.at)
+            pose = {"position": motion.position.tolist(),
+                    "orientation": quat_from_matrix(motion.turn).tolist()}  # fmt: skip
+            found[self.prefix + self.names[b]] = {"type": "kinematic", "pose": pose}
         drawn = self.mjcf.drawn()
         for b in self.mjcf.bodies:
             own, joints = self.mjcf.inertials[b], self.mjcf.joints_of(b)
@@ -138,7 +218,7 @@ class _Robot:
                 at = self.start.joint(following)[0]
                 motion = self.start.after(joint, at).seen(self.turn, self.at)
                 part = pieces.body_part(light, motion, self.options) | {"picture": []}
-                self._add(found, self.between(joint), part)
+                found[self.between(joint)] = part
             names, motion = self.pieces_of(b), self.start.body(b).seen(self.turn, self.at)
             share = Inertial(own.mass / len(names), own.centre, own.inertia / len(names))
             for k, name in enumerate(names):
@@ -153,17 +233,12 @@ class _Robot:
                 if self.groups[b]:
                     radius, centres = self.groups[b][k]
                     part["contact_spheres"] = {"points": {"radius": radius, "positions": centres}}
-                self._add(found, name, part)
+                found[name] = part
         return found
-
-    def _add(self, found: dict, name: str, part: dict) -> None:
-        if name in found:
-            raise self.reader.error(join(self.key, "mjcf"), name, "bodies of different names")
-        found[name] = part
 
     def links(self) -> list[dict]:
         """Entries of `links`: joints, welds of parts, springs, motors, the payload."""
-        how = pieces.coordinates(self.reader, self.options, self.key)
+        how = self.how
         common: dict[str, Any] = {"type": "joint", "coordinates": how}
         if self.options["joint_stiffness"] is not None:
             common["stiffness"] = self.options["joint_stiffness"]
@@ -187,24 +262,14 @@ class _Robot:
             for other in others:
                 found.append(common | {"name": f"{other}_weld", "kind": "weld", "body_a": name,
                                        "body_b": other, "position": point})  # fmt: skip
-        return found + self._closures(common) + self._springs() + self._drives() + self._payload()
+        return found + self._closures(common) + self._forces() + self._payload()
 
     def _closures(self, common: dict[str, Any]) -> list[dict]:
         """What connect and weld hold: constrained joints, stiff ones in maximal coordinates."""
         how = "constrained" if common["coordinates"] == "reduced" else "maximal"
         found = []
-        for closure in closures(self.mjcf):
+        for closure in self.used.closures:
             name = self.prefix + closure.name
-            distance, angle = closure.gap(self.start)
-            if max(distance, angle) > CLOSED:
-                got = f"{closure.name} open by {distance:.3g} m and {angle:.3g} rad"
-                rule = f"equality constraints closed to {CLOSED:g} m and rad at the start"
-                raise self.reader.error(
-                    join(self.key, "keyframe"),
-                    got,
-                    rule,
-                    "take a keyframe, or angles, that close it",
-                )
             ends = [self.prefix + self.names[b] if b else None for b in closure.bodies]
             point = self.at + self.turn @ closure.pose(self.start, 1)[:3, 3]
             if ends[1] is None:  # a scene's joint has its second body always
@@ -240,7 +305,11 @@ class _Robot:
         if joint.kind != "ball":
             q = float(self.q[self.mjcf.scalars.index(joint)])
             link["axis"] = (self.turn @ axis).tolist()
-            link["coordinate"] = _number(q, joint)
+            link["coordinate"] = number(q, joint)
+            tie = self.mjcf.followers.get(self.mjcf.scalars.index(joint))
+            if tie is not None:
+                lead = self.prefix + self.mjcf.scalars[tie.lead].name
+                link |= {"mimic": lead, "ratio": tie.ratio, "shift": tie.shift}
             if limits := self._limits(joint):
                 link["limits"] = limits
         link |= {word: own[joint.name] for word, own in numbers.items() if own[joint.name] > 0}
@@ -252,7 +321,7 @@ class _Robot:
         ends = {"lower": joint.lower, "upper": joint.upper}
         if joint.unlimited:
             return {}
-        found = {word: _number(q, joint) for word, q in ends.items() if math.isfinite(q)}
+        found = {word: number(q, joint) for word, q in ends.items() if math.isfinite(q)}
         return (found | self.limits[joint.name]) if found else {}
 
     def _limit_laws(self) -> dict[str, dict[str, float]]:
@@ -265,51 +334,21 @@ class _Robot:
             numbers = joint_values(
                 joints, given[name], join(key, name), own, self.reader.place, unit
             )
-            for joint, number in zip(joints, numbers.tolist(), strict=True):
-                found[joint.name][name] = number
+            for joint, value in zip(joints, numbers.tolist(), strict=True):
+                found[joint.name][name] = value
         return found
 
-    def _springs(self) -> list[dict]:
-        """Springs of joints: position motors that nobody moves."""
-        return [
-            self._motor(joint, "spring", _number(joint.rest, joint), joint.stiffness, 0.0)
-            for joint in self.mjcf.scalars
-            if joint.stiffness > 0
-        ]
-
-    def _motor(
-        self, joint: MjcfJoint, word: str, key: float | str, stiffness: float, damping: float
-    ) -> dict[str, Any]:
-        name = self.prefix + joint.name
-        return {
-            "name": f"{name}_{word}", "type": "motor", "joint": name, "kind": "position",
-            "keys": [key], "stiffness": stiffness, "damping": damping,
-        }  # fmt: skip
-
-    def _drives(self) -> list[dict]:
-        """Motors of `drive`, else those of the file."""
-        joints = self.mjcf.scalars
-        if self.options["drive"] is not None:
+    def _forces(self) -> list[dict]:
+        """Springs and motors: those of `drive`, else of the file; what acts on bodies."""
+        forces = MjcfForces(self.mjcf, self.start, self.prefix, self.q)
+        found = forces.springs() + forces.motors(self.tendon_springs, "spring")
+        if self.used.motors is None:
             key = join(self.key, "drive")
-            return pieces.motors(self.reader, joints, self.options, self.q, key)
-        found = []
-        for motor in self.mjcf.motors():
-            joint = next(j for j in joints if j.name == motor.joint)
-            at = int(self.mjcf.model.actuator_ctrladr[motor.index])
-            control = float(self.ctrl[at]) if self.ctrl.size else None
-            name = self.prefix + joint.name
-            if motor.position:
-                q = float(self.q[joints.index(joint)])
-                target = _number(q if control is None else control / motor.gear, joint)
-                part = self._motor(joint, "drive", target, motor.stiffness, motor.damping)
-                found.append(part | {"name": pieces.motor_name(name)})
-            else:
-                found.append({
-                    "name": pieces.motor_name(name), "type": "motor", "joint": name,
-                    "kind": "torque" if joint.turns else "force",
-                    "keys": [(control or 0.0) * motor.gear],
-                })  # fmt: skip
-        return found
+            found += pieces.motors(self.reader, self.mjcf.scalars, self.options, self.q, key)
+        else:
+            found += forces.motors(self.used.motors.found)
+        found += forces.compensation(self.gravity)
+        return found + forces.free_joints(self.gravity, self.turn, self.at)
 
     def _payload(self) -> list[dict]:
         if self.options["payload"] is None:
@@ -332,9 +371,3 @@ class _Robot:
             shifted = float(offset + turned @ self.at)
             found[self.prefix + name] = {"plane": {"normal": turned.tolist(), "offset": shifted}}
         return found
-
-
-def _number(q: float, joint: MjcfJoint) -> float | str:
-    """A coordinate as a file has it: an angle beyond a turn names its unit."""
-    q = float(q)
-    return f"{q!r} rad" if joint.turns and abs(q) > MOST_TURNED else q

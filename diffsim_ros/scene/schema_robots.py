@@ -21,7 +21,15 @@ PER_JOINT = "one for all, a list in the order of the tree, or {joint: number}"
 ROBOT: Section = {
     "urdf": Field("text", "file, relative to the scene; or give mjcf"),
     "mjcf": Field("text", "file, relative to the scene; needs MuJoCo; see docs/how-to/robots.md"),
-    "keyframe": Field("text", "of an MJCF: name of the keyframe it starts as; absent: qpos0"),
+    "keyframe": Field(
+        "any", "of an MJCF: name or number (from 0) of the keyframe it starts as; absent: qpos0"
+    ),
+    "close": Field(
+        "flag",
+        "of an MJCF: whether a start that its equality constraints do not allow is moved to one "
+        "that they do, with a warning, or refused",
+        default=True,
+    ),
     "joints": Field(
         "list", "of a URDF: joints that move; the others are held still; absent: all move"
     ),

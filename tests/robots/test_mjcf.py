@@ -312,7 +312,7 @@ def test_what_is_not_used_is_named(tmp_path):
           <body pos="0 0 -1"><joint type="ball" armature="0.1" range="0 40"/>
             <geom type="box" size="0.1 0.1 0.1" gravcomp="0"/></body></body></worldbody>
         <tendon><spatial name="t"><site site="s"/><site site="r"/></spatial></tendon>
-        <actuator><velocity joint="a/b" kv="1"/></actuator>
+        <actuator><muscle joint="a/b" lengthrange="0 1"/></actuator>
         <sensor><jointpos joint="a/b"/></sensor></mujoco>""".replace(
             "<site/>", '<site name="s"/><site name="r" pos="1 0 0"/>'
         ).replace(' gravcomp="0"', "")
@@ -327,7 +327,7 @@ def test_what_is_not_used_is_named(tmp_path):
         "robots.r.mjcf: not used", "1 tendon", "1 sensor", "2 sites", "1 geom that nothing touches",
         "contact of 1 box of the world", "contact of 1 cylinder of bodies", "contact of 1 box of",
         "armature of ball joints", "range of ball joints", "gravity [0.0, 0.0, -1.0]", "viscosity",
-        "1 actuator (beyond one motor", "joint 'a/b' (here a_b)",
+        "1 actuator with dynamics of a muscle", "joint 'a/b' (here a_b)",
     ):  # fmt: skip
         assert part in text
     bodies, links = model.description["bodies"], model.description["links"]
@@ -358,8 +358,11 @@ BAD = [
     ({"mjcf": "broken.xml"}, "broken.xml.*well-formed XML"),
     ({"mjcf": "arm.xml"}, "<mujoco> at the top; give a URDF as `urdf`"),
     ({"mjcf": "wrong.xml"}, "wrong.xml: got .*unrecognized element.*; accepted: an MJCF that Mu"),
-    ({"mjcf": "still.xml"}, "still.xml: worldbody: .*at least one body with a joint"),
-    ({"mjcf": "same.xml"}, "same.xml: body: got 'a_b_body'; accepted: names of bodies and joints"),
+    ({"mjcf": "still.xml"}, "bodies: .*at least one body"),
+    ({"keyframe": 1}, "keyframe: got 1; accepted: a keyframe of the MJCF: swung, or a number from"),
+    ({"keyframe": True}, "keyframe: got True; accepted: the name of a keyframe, or its number"),
+    ({"mjcf": "one.xml", "keyframe": 0}, "keyframe: got 0; .*none: the MJCF has no keyframes"),
+    ({"mjcf": None, "urdf": "a.urdf", "close": False}, "close: got False; .*of an MJCF alone"),
     ({"urdf": "a.urdf"}, "robots.robot: .*either urdf or mjcf.*exactly one"),
     ({"mjcf": None}, "robots.robot: .*either urdf or mjcf"),
     ({"base": "free"}, "robots.robot.base: got 'free'; accepted: none: free joints of the MJCF"),
@@ -380,11 +383,11 @@ def test_bad_files_and_options_are_refused(change, message, every):
     for name, text in {
         "broken": "<mujoco>", "arm": "<robot/>", "wrong": top.format("<bdy/>"),
         "still": top.format('<geom size="1"/>'),
-        "same": top.format(two.format("a/b") + two.format("a_b")),
+        "one": top.format(two.format("a/b")),
     }.items():  # fmt: skip
         (every.parent / f"{name}.xml").write_text(text)
     if isinstance(change.get("mjcf"), str):
-        change = {"mjcf": str(every.parent / change["mjcf"])}
+        change = change | {"mjcf": str(every.parent / change["mjcf"])}
     with pytest.raises(InputError, match=message):
         scene(**({"path": every} | change))
 

@@ -72,14 +72,43 @@ def test_stiff_joints_of_a_file_close_their_loops_by_springs(tmp_path):
     assert "tie.stiffness" in {info.name for info in model.engine.parameters}
 
 
-def test_open_constraints_are_refused_and_others_named(tmp_path):
+def test_open_starts_are_closed_or_refused_and_named(tmp_path):
+    """An angle that the scene gives stays, other joints close the loop; rates that open it go."""
+    path = written(tmp_path, CONNECT)
     with pytest.raises(InputError, match=r"tie open by 0\.\d+ m.*closed to 1e-06"):
-        scene(written(tmp_path, CONNECT), angles={"left": 0.2})
-    path = written(tmp_path, f'{CONNECT}<joint joint1="left" joint2="right"/>')
+        scene(path, angles={"left": 0.2}, close=False)
+    with pytest.raises(InputError, match=r"rates that open what is held"):
+        scene(path, rates={"left": 0.2}, close=False)
+    with pytest.warns(UserWarning, match=r"closed at the start: 1 equality.*`close: false` ref"):
+        load_scene(
+            {"world": {"step": 0.001, "duration": 0.1},
+             "robots": {"robot": {"mjcf": str(path), "angles": {"left": 0.2}}}}
+        )  # fmt: skip
+    model = scene(path, angles={"left": 0.2}, rates={"left": 0.3})
+    links = {link["name"]: link for link in model.description["links"]}
+    assert links["left"]["coordinate"] == 0.2 and abs(links["right"]["coordinate"]) > 0.1
+    motion = model.engine.joint_motion("tie", model.engine.values, rolled(model))
+    assert motion["opening"].max() < 1e-10
+
+
+def test_what_no_start_closes_or_is_held_twice_is_named(tmp_path):
+    far = '<weld name="far" body1="bar" relpose="9 0 0 1 0 0 0"/>'
+    path = written(tmp_path, CONNECT + far + CONNECT.replace('"tie"', '"again"'))
+    with pytest.warns(UserWarning) as caught:
+        load_scene({"world": {"step": 0.001, "duration": 0.1},
+                    "robots": {"robot": {"mjcf": str(path)}}})  # fmt: skip
+    text = str(caught[0].message)
+    assert "equality constraint far (no start near closes it" in text
+    assert "equality constraint again (all it holds is held already)" in text
+
+
+def test_joints_of_higher_order_are_named(tmp_path):
+    tie = '<joint joint1="left" joint2="right" polycoef="0 1 0.5 0 0"/>'
+    path = written(tmp_path, f"{CONNECT}{tie}")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         load_scene({"world": {"step": 0.001, "duration": 0.1},
                     "robots": {"robot": {"mjcf": str(path)}}})  # fmt: skip
     text = " ".join(str(w.message) for w in caught)
-    assert "; 1 equality constraint;" in text
+    assert "; 1 equality constraint;" in text or ": 1 equality constraint;" in text
     assert "solref and solimp of 1 equality constraint" in text

@@ -1,0 +1,224 @@
+"""Actuators and springs of an MJCF that are linear in a joint's coordinate.
+
+A force f = b u + a - k l - d l' of a control u, along a length l (a joint's coordinate or a fixed
+tendon, times the gear), is one of the coordinate alone where a single coordinate makes the length.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from .mjcf import Mjcf
+
+Array = np.ndarray
+TRANSMISSIONS = {2: "slider-crank", 3: "tendon", 4: "site", 5: "body", 6: "SO3"}  # mjtTrn
+JOINTS, TENDON = (0, 1), 3
+DYNAMICS = {0: "", 1: "integrator", 2: "filter", 3: "filter"}  # mjtDyn of those that are read
+LINEAR = (0, 1)  # mjtGain and mjtBias: fixed or none, affine
+WRAP_JOINT = 1  # mjtWrap
+
+
+@dataclass(frozen=True)
+class MjcfMotor:
+    """A force on a joint's coordinate q: by_control u + constant - stiffness q - damping q'.
+
+    joint   index in `scalars`
+    index   of the actuator, or of the tendon whose spring it is
+    name    of what it is in the file; "" for none
+    control u at the start of a motion
+    """
+
+    joint: int
+    index: int
+    name: str
+    by_control: float
+    constant: float
+    stiffness: float
+    damping: float
+    control: float = 0.0
+
+    @property
+    def load(self) -> float:
+        """The force where the coordinate is 0 and at rest."""
+        return self.by_control * self.control + self.constant
+
+
+@dataclass(frozen=True)
+class Motors:
+    """What is read of a model's actuators.
+
+    unread  why others are not -> their number
+    lagging those of `found` whose filter or integrator is not
+    """
+
+    found: list[MjcfMotor]
+    unread: Counter[str]
+    lagging: Counter[str]
+
+    @property
+    def used(self) -> list[int]:
+        """Numbers of the actuators that are read."""
+        return sorted({motor.index for motor in self.found})
+
+
+@dataclass(frozen=True)
+class Length:
+    """sum_i slopes[i] q_i + shift over joints (index in `scalars`)."""
+
+    slopes: Mapping[int, float]
+    shift: float
+
+
+def motors(mjcf: Mjcf, control: Array, state: Array) -> Motors:
+    """The actuators that are linear, at the controls and the activations of a start."""
+    model, read = mjcf.model, Motors([], Counter(), Counter())
+    for a in range(model.nactuator):
+        if not mjcf.flags.actuates(int(model.actuator_group[a])):
+            continue
+        length, why = _transmission(mjcf, a)
+        why = why or _unread(model, a)
+        if why or length is None:
+            read.unread[why] += 1
+            continue
+        u, lag = _input(mjcf, a, control, state)
+        bias = model.actuator_biasprm[a] * (model.actuator_biastype[a] == 1)
+        slope = model.actuator_gainprm[a] * np.array([1, *[model.actuator_gaintype[a] == 1] * 9])
+        # an affine gain is one of the length: at the control of the start
+        law = (float(slope[0]), float(bias[0]), *(-(bias[i] + slope[i] * u) for i in (1, 2)))
+        found = _on_joints(mjcf, length, law)
+        if isinstance(found, str):
+            read.unread[found] += 1
+            continue
+        name = mjcf.name_of("actuator", a)
+        read.found.extend(MjcfMotor(j, a, name, *parts, control=u) for j, *parts in found)
+        if lag:
+            read.lagging[lag] += 1
+        if model.actuator_gaintype[a] == 1 and np.any(slope[1:3]):
+            read.lagging["a gain that changes with length or velocity"] += 1
+    return read
+
+
+def tendon_springs(mjcf: Mjcf) -> tuple[list[MjcfMotor], list[int]]:
+    """Springs and dampers of fixed tendons that one coordinate moves, and the tendons of which
+    nothing is left."""
+    model, found, used = mjcf.model, [], []
+    for t in range(model.ntendon):
+        length = _tendon(mjcf, t)
+        low, high = model.tendon_lengthspring[t]
+        k = float(model.tendon_stiffness[t]) if mjcf.flags.spring else 0.0
+        d = float(model.tendon_damping[t]) if mjcf.flags.damper else 0.0
+        if length is None or (k and low != high):
+            continue
+        parts = _on_joints(mjcf, length, (0.0, k * float(low), k, d))
+        if isinstance(parts, str):
+            continue
+        if k or d:
+            name = mjcf.name_of("tendon", t) or f"tendon{t + 1}"
+            found += [MjcfMotor(j, t, name, *own) for j, *own in parts]
+        if not any(np.any(getattr(model, f"tendon_{word}")[t]) for word in (
+            "limited", "frictionloss", "armature", "actfrclimited", "dampingpoly",
+            "stiffnesspoly", "springyield")):  # fmt: skip
+            used.append(t)
+    return found, used
+
+
+def _transmission(mjcf: Mjcf, a: int) -> tuple[Length | None, str]:
+    """Length of an actuator over its gear; or why it is none."""
+    model, kind = mjcf.model, int(mjcf.model.actuator_trntype[a])
+    target = int(model.actuator_trnid[a, 0])
+    gear = float(model.actuator_gear[a, 0])
+    if kind in JOINTS:
+        for i, joint in enumerate(mjcf.scalars):
+            if joint.index == target:
+                return Length({i: gear}, 0.0), ""
+        return None, "on a ball or free joint"
+    if kind == TENDON:
+        length = _tendon(mjcf, target)
+        if length is None:
+            return None, "on a spatial tendon"
+        return Length({i: gear * c for i, c in length.slopes.items()}, gear * length.shift), ""
+    return None, f"on a {TRANSMISSIONS.get(kind, 'transmission unknown here')}"
+
+
+def _tendon(mjcf: Mjcf, t: int) -> Length | None:
+    """Length of a fixed tendon; None for a spatial one."""
+    model, slopes = mjcf.model, {}
+    first = int(model.tendon_adr[t])
+    at = {joint.index: i for i, joint in enumerate(mjcf.scalars)}
+    for w in range(first, first + int(model.tendon_num[t])):
+        i = at.get(int(model.wrap_objid[w])) if model.wrap_type[w] == WRAP_JOINT else None
+        if i is None:
+            return None
+        slopes[i] = slopes.get(i, 0.0) + float(model.wrap_prm[w])
+    return Length(slopes, 0.0)
+
+
+def _unread(model: Any, a: int) -> str:
+    """Why an actuator's law is not read; "" where it is."""
+    if model.actuator_plugin[a] >= 0:
+        return "of a plugin"
+    if int(model.actuator_dyntype[a]) not in DYNAMICS or model.actuator_ctrlnum[a] != 1:
+        return "with dynamics of a muscle, a motor or a controller of its own"
+    if not {int(model.actuator_gaintype[a]), int(model.actuator_biastype[a])} <= {*LINEAR}:
+        return "with a gain or bias that is not affine"
+    if model.actuator_delay[a]:
+        return "with a delay"
+    return ""
+
+
+def _input(mjcf: Mjcf, a: int, control: Array, state: Array) -> tuple[float, str]:
+    """What drives an actuator from the start on, and in words what of its dynamics is left out."""
+    model = mjcf.model
+    at = int(model.actuator_ctrladr[a])
+    u = float(control[at]) if control.size else 0.0
+    if mjcf.flags.clampctrl and model.actuator_ctrllimited[a]:
+        u = float(np.clip(u, *model.actuator_ctrlrange[at]))
+    kind = DYNAMICS[int(model.actuator_dyntype[a])]
+    if not kind:
+        return u, ""
+    first = int(model.actuator_actadr[a])
+    act = float(state[first]) if state.size else 0.0
+    if model.actuator_actlimited[a]:
+        act = float(np.clip(act, *model.actuator_actrange[a]))
+    if kind == "integrator":
+        return act, "the integrator" if not u else "the integrator, and its control,"
+    return u, "the filter"
+
+
+def _on_joints(
+    mjcf: Mjcf, length: Length, law: tuple[float, float, float, float]
+) -> list[tuple[int, float, float, float, float]] | str:
+    """Parts of MjcfMotor of a force along a length, one a joint; or why it is none.
+
+    law  b, a, k, d of the module
+    """
+    by, constant, k, d = law
+    if not k and not d:
+        return [(i, c * by, c * constant, 0.0, 0.0) for i, c in length.slopes.items() if c]
+    if k < 0 or d < 0:
+        return "with a negative stiffness or damping"
+    slopes, shift = length.slopes, length.shift
+    if len(slopes) > 1:
+        slopes, shift = _by_leads(mjcf, length)
+    if len(slopes) > 1:
+        return "on a tendon of joints that are not tied to each other"
+    return [(i, c * by, c * (constant - k * shift), c * c * k, c * c * d)
+            for i, c in slopes.items() if c]  # fmt: skip
+
+
+def _by_leads(mjcf: Mjcf, length: Length) -> tuple[dict[int, float], float]:
+    """Slopes and shift of a length by the joints that others follow."""
+    slopes: dict[int, float] = {}
+    shift = length.shift
+    for i, c in length.slopes.items():
+        tie = mjcf.followers.get(i)
+        lead, ratio = (i, 1.0) if tie is None else (tie.lead, tie.ratio)
+        slopes[lead] = slopes.get(lead, 0.0) + c * ratio
+        shift += c * (0.0 if tie is None else tie.shift)
+    return slopes, shift
