@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -70,12 +71,18 @@ def load_arm(source: str | Path | Mapping, base: str | Path = ".") -> Arm:
     if not isinstance(given.get("urdf"), str):
         raise InputError(place, "urdf", given.get("urdf"), "path of a URDF")
     robot = load_robot(folder / given["urdf"], meshes="ignore")
-    tool = given.get("tool", next(reversed(robot.frames)))
+    tool, start = given.get("tool", next(reversed(robot.frames))), given.get("home")
     if not isinstance(tool, str) or tool not in robot.frames:
         near = nearest(tool, robot.frames)
         raise InputError(place, "tool", tool, f"a link of {robot.place}", near)
+    if robot.followers:
+        robot, start = _held_followers(place, robot, tool, start)
+    if robot.endless:
+        rule, remedy = "joints with lower < upper: a plan must keep them", "mend the file"
+        raise InputError(robot.place, f"joint {robot.endless[0]}: limit", "lower = upper", rule,
+                         remedy)  # fmt: skip
     limits = _limits(place, robot, given.get("limits", {}))
-    home = robot.values(given.get("home"), "home", place=place, unit="rad or m")
+    home = robot.values(start, "home", place=place, unit="rad or m")
     for name, value, low, high in zip(
         robot.joint_names, home, limits.lower, limits.upper, strict=True
     ):
@@ -89,6 +96,32 @@ def load_arm(source: str | Path | Mapping, base: str | Path = ".") -> Arm:
         gripper=_gripper(place, given.get("gripper")), surroundings=surroundings,
         place=str(folder) if isinstance(source, Mapping) else place,
     )  # fmt: skip
+
+
+def _held_followers(place: str, robot: Robot, tool: str, home: object) -> tuple[Robot, object]:
+    """The robot with joints that follow others held where `home` has their leaders, those too; what
+    is left of `home`.  Warns of them.  InputError where they move the tool."""
+    leaders = {joint.mimic.leader for joint in robot.joints if joint.mimic is not None}
+    names = (*robot.followers, *(robot.joint_names[i] for i in sorted(leaders)))
+    moved = [robot.joint_names[i] for i in robot.branch(robot.frame(tool).carrier)]
+    if set(moved) & set(names):
+        rule = f"a link that none of {', '.join(names)} moves, of which some follow others"
+        raise InputError(place, "tool", tool, rule, "name the link that the fingers are on")
+    left, own = home, None
+    if isinstance(home, Mapping):
+        own = {name: value for name, value in home.items() if name in names}
+        left = {name: value for name, value in home.items() if name not in names}
+    q = robot.followed(robot.values(own, "home", place=place, unit="rad or m"))
+    held = {robot.joint_names[i]: float(q[i]) for i in leaders}
+    moving = [name for name in robot.joint_names if name not in names]
+    warnings.warn(
+        f"{place}: {', '.join(robot.followers)} of {robot.place} follow other joints: held at "
+        f"`home`, with {', '.join(held)}",
+        UserWarning,
+        stacklevel=3,
+    )
+    found = load_robot(robot.place, meshes="ignore", joints=moving, held=held, quiet=True)
+    return found, left
 
 
 def _gripper(place: str, given: object) -> tuple[np.ndarray, float] | None:

@@ -20,6 +20,7 @@ from diffsim_ros.errors import InputError
 from .arm import Arm
 from .robot import Capsule, Robot
 from .urdf import mesh_file
+from .urdf_file import pose_of, read_urdf
 
 MESHES = (".stl", ".obj", ".ply")
 LARGEST_FILE = 50_000_000
@@ -222,8 +223,10 @@ def solids_of(
     packages  folder of each package:// name, as for `load_robot`
     """
     path, solids, unseen = Path(robot.place), [], []
-    for link in ElementTree.parse(path).getroot().findall("link"):
-        name = link.get("name")
+    for link in read_urdf(path, inertia="mend").root.findall("link"):
+        name = link.get("name", "")
+        if name not in robot.frames:
+            continue  # of a root that a floating joint carries
         shapes = link.findall("collision")
         if not shapes and link.find("visual") is not None:
             unseen.append(f"{name} has no <collision>: it is not checked")
@@ -238,13 +241,8 @@ def solids_of(
 def _solid(
     robot: Robot, name: str, shape: ElementTree.Element, path: Path, packages: Mapping
 ) -> Solid:
-    frame, pose = robot.frame(name), np.eye(4)
-    origin, (given, *_) = shape.find("origin"), shape.find("geometry")
-    if origin is not None:
-        pose[:3, 3] = _numbers(origin.get("xyz", "0 0 0"))
-        turn = _numbers(origin.get("rpy", "0 0 0"))
-        pose[:3, :3] = Rotation.from_euler("xyz", turn).as_matrix()
-    pose = frame.pose @ pose
+    frame, (given, *_) = robot.frame(name), shape.find("geometry")
+    pose = frame.pose @ pose_of(shape)
     if given.tag == "box":
         return box(name, frame.carrier, pose, _numbers(given.get("size")))
     if given.tag in ("cylinder", "capsule"):

@@ -9,13 +9,13 @@ from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from diffsim_ros.errors import InputError
 
 from .collision_solids import read_mesh
 from .robot import Robot
 from .urdf import mesh_file
+from .urdf_file import pose_of, read_urdf
 
 SEGMENTS = 24
 """Of circles."""
@@ -60,10 +60,12 @@ def link_parts(
     packages  folder of each package:// name, as for `load_robot`
     """
     path = Path(robot.place)
-    root = ElementTree.parse(path).getroot()
+    root = read_urdf(path, inertia="mend").root
     named = {m.get("name"): m.find("color") for m in root.findall("material")}
     for link in root.findall("link"):
         name = link.get("name") or ""
+        if name not in robot.frames:
+            continue  # of a root that a floating joint carries
         frame = robot.frame(name)
         for shape in link.findall("visual") or link.findall("collision"):
             kind, values = _geometry(shape, path, packages or {})
@@ -72,7 +74,7 @@ def link_parts(
             if colour is None and material is not None:
                 colour = named.get(material.get("name"))
             tint = GREY if colour is None else tuple(_numbers(colour.get("rgba", "1 1 1 1")))
-            pose = frame.pose @ _pose(shape.find("origin"))
+            pose = frame.pose @ pose_of(shape)
             yield LinkPart(name, frame.carrier, pose, kind, values, tint)
 
 
@@ -89,15 +91,6 @@ def link_shapes(
         vertices = vertices @ part.pose[:3, :3].T + part.pose[:3, 3]
         found.append(LinkSurface(part.link, part.carrier, vertices, triangles, part.colour))
     return tuple(found)
-
-
-def _pose(origin: ElementTree.Element | None) -> np.ndarray:
-    pose = np.eye(4)
-    if origin is not None:
-        pose[:3, 3] = _numbers(origin.get("xyz", "0 0 0"))
-        turn = _numbers(origin.get("rpy", "0 0 0"))
-        pose[:3, :3] = Rotation.from_euler("xyz", turn).as_matrix()
-    return pose
 
 
 def _geometry(

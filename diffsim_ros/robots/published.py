@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
@@ -14,6 +13,7 @@ import numpy as np
 from .mending import physical_inertia
 from .robot import KINDS
 from .urdf import tree_of
+from .urdf_file import number_of, read_urdf
 
 AXES = (("ixx", "ixy", "ixz"), ("ixy", "iyy", "iyz"), ("ixz", "iyz", "izz"))
 
@@ -33,14 +33,12 @@ class UrdfJoint:
 def joints_of(path: str | Path) -> dict[str, UrdfJoint]:
     """Joints of a URDF that are not fixed, by name; InputError for a file that is none."""
     found = {}
-    for joint in tree_of(Path(path)).findall("joint"):
+    for joint in read_urdf(path, inertia="mend").root.findall("joint"):
         kind, limit = joint.get("type"), joint.find("limit")
         if kind == "fixed":
             continue
-        ends = [None, None] if limit is None else [limit.get("lower"), limit.get("upper")]
-        lower, upper = -math.inf, math.inf
-        if kind in KINDS and kind != "continuous" and ends != [None, None]:
-            lower, upper = (_number(word) for word in ends)
+        lower = number_of(limit, "lower", -math.inf)
+        upper = number_of(limit, "upper", math.inf)
         free = kind in KINDS and joint.find("mimic") is None
         found[joint.get("name") or ""] = UrdfJoint(lower, upper, free)
     return found
@@ -63,9 +61,7 @@ def mended_urdf(path: str | Path, folder: Path) -> str | None:
             continue
         given = np.array([[_number(own.get(key)) for key in row] for row in AXES])
         key = f"link {link.get('name')}: inertial: inertia"
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            taken = physical_inertia(str(path), key, _number(mass.get("value")), given)
+        taken, _ = physical_inertia(str(path), key, _number(mass.get("value")), given)
         if taken is not given:
             changed = True
             for row, names in zip(taken, AXES, strict=True):

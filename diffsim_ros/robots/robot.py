@@ -71,6 +71,15 @@ class FrameMotion:
 
 
 @dataclass(frozen=True)
+class Mimic:
+    """What a joint's position follows: ratio · that of joint `leader` (an index) + shift."""
+
+    leader: int
+    ratio: float
+    shift: float
+
+
+@dataclass(frozen=True)
 class Joint:
     """One moving joint.
 
@@ -84,6 +93,7 @@ class Joint:
     damping, friction viscous [N m s/rad or N s/m] and Coulomb [N m or N]
     inertial  of the body with all that is fixed to it, in the body's (joint's) frame
     size      edges (3,) [m] of a box about its centre that stands for it in pictures, or None
+    mimic     what it follows, which follows nothing itself; None: it moves by itself
     """
 
     name: str
@@ -100,6 +110,7 @@ class Joint:
     friction: float
     inertial: Inertial
     size: tuple[float, ...] | None = None
+    mimic: Mimic | None = None
 
     @property
     def turns(self) -> bool:
@@ -142,6 +153,10 @@ class Robot:
     frames  every link, merged ones too: name -> Frame
     shapes  capsules about the primitives of <collision>; meshes have none
     base_inertial  of the base with all that is fixed to it, in its frame
+    unused  what its file has and nobody reads: phrases, `2 gazebo`
+    notes   what is taken in another way than the file has it: sentences
+    endless names of joints whose two limits are equal in the file: taken as none
+    floating  True where its file has the base on a floating joint
     """
 
     place: str
@@ -151,6 +166,10 @@ class Robot:
     frames: Mapping[str, Frame]
     shapes: tuple[Capsule, ...] = ()
     base_inertial: Inertial = NOTHING
+    unused: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    endless: tuple[str, ...] = ()
+    floating: bool = False
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -177,6 +196,32 @@ class Robot:
             found.append(carrier)
             carrier = self.joints[carrier].parent
         return tuple(reversed(found))
+
+    @property
+    def followers(self) -> tuple[str, ...]:
+        """Names of the joints that follow others."""
+        return tuple(joint.name for joint in self.joints if joint.mimic is not None)
+
+    def followed(self, q: np.ndarray) -> np.ndarray:
+        """Positions (..., n) with those of followers as their leaders' are."""
+        found = np.array(q, float)
+        for i, joint in enumerate(self.joints):
+            if joint.mimic is not None:
+                found[..., i] = joint.mimic.ratio * found[..., joint.mimic.leader]
+                found[..., i] += joint.mimic.shift
+        return found
+
+    def coupling(self) -> np.ndarray:
+        """G (n, m) with q' = G z', z the m joints that follow none: efforts of those are Gᵀ tau,
+        their mass matrix is Gᵀ M G."""
+        free = [i for i, joint in enumerate(self.joints) if joint.mimic is None]
+        found = np.zeros((len(self.joints), len(free)))
+        for i, joint in enumerate(self.joints):
+            leader, ratio = (i, 1.0) if joint.mimic is None else (
+                joint.mimic.leader, joint.mimic.ratio
+            )  # fmt: skip
+            found[i, free.index(leader)] = ratio
+        return found
 
     def values(
         self, given: object, key: str, default: float = 0.0, place: object = "", unit: str = ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from xml.etree import ElementTree
@@ -14,15 +15,19 @@ LONGEST = 16 * 2**20
 """Bytes of a file."""
 ELEMENTS, DEEPEST = 100_000, 100
 """Most elements, and levels of elements inside each other."""
+UTF16 = (b"\xff\xfe", b"\xfe\xff")
+"""Marks at the beginning of files of two bytes a character."""
 
 
 def xml_content(
-    path: Path, accepted: str, pattern: str, most: Mapping[str, int] | None = None
-) -> bytes:
+    path: Path, accepted: str, pattern: str, most: Mapping[str, int] | None = None,
+    notes: list[str] | None = None,
+) -> bytes:  # fmt: skip
     """Bytes of well-formed XML.
 
     pattern   of the names of files that are offered where there is none of this name
     most      tag -> how many elements below the root's may have it
+    notes     where given, dialects are read too (`_plain_xml`), and what they are is added to it
     Raises InputError: no such file, broken XML, a document type, too long, too many, too deep.
     """
 
@@ -30,6 +35,8 @@ def xml_content(
         return nearest(path.name, [p.name for p in path.parent.glob(pattern)])
 
     content = read_bytes(path, accepted, limit=LONGEST, near=near)
+    if notes is not None:
+        content = _plain_xml(content, notes)
     parser = expat.ParserCreate()
     parser.StartDoctypeDeclHandler = _no_doctype(path)
     parser.StartElementHandler, parser.EndElementHandler = _counting(path, most or {})
@@ -39,6 +46,23 @@ def xml_content(
         if isinstance(error, InputError):
             raise
         raise InputError(path, "", str(error), "well-formed XML") from error
+    return content
+
+
+def _plain_xml(content: bytes, notes: list[str]) -> bytes:
+    """A file's bytes as XML 1.0: white space before the declaration, other versions than 1.0 and
+    Latin-1 without a declaration are what published files have that no parser takes."""
+    content = content.lstrip(b" \t\r\n") if not content.startswith(UTF16) else content
+    found = re.match(rb"(\xef\xbb\xbf)?\s*<\?xml\s+version\s*=\s*['\"]([^'\"]*)['\"]", content)
+    if found is not None and found[2] != b"1.0":
+        notes.append(f"XML of version {found[2].decode('latin-1')!r} as 1.0")
+        content = content[: found.start(2)] + b"1.0" + content[found.end(2) :]
+    if b"encoding" not in content[:200] and not content.startswith(UTF16):
+        try:
+            content.decode("utf-8")
+        except UnicodeDecodeError:
+            notes.append("bytes that are no UTF-8 as Latin-1")
+            content = content.decode("latin-1").encode("utf-8")
     return content
 
 
@@ -79,4 +103,20 @@ def xml_tree(path: Path, content: bytes, comments: bool = False) -> ElementTree.
     try:
         return ElementTree.fromstring(content, ElementTree.XMLParser(target=builder))
     except (ElementTree.ParseError, ValueError) as error:
+        raise InputError(path, "", str(error), "well-formed XML") from error
+
+
+def prefixed_tree(path: Path, content: bytes, comments: bool = False) -> ElementTree.Element:
+    """Elements of a file's bytes whose tags keep their prefixes, declared or not, as written."""
+    builder = ElementTree.TreeBuilder(insert_comments=comments)
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    parser.StartElementHandler, parser.EndElementHandler = builder.start, builder.end
+    parser.CharacterDataHandler = builder.data
+    if comments:
+        parser.CommentHandler = builder.comment
+    try:
+        parser.Parse(content, True)
+        return builder.close()
+    except (expat.ExpatError, ValueError, AssertionError) as error:
         raise InputError(path, "", str(error), "well-formed XML") from error

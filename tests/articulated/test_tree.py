@@ -112,10 +112,10 @@ def test_every_kind_of_joint_is_read(tmp_path, kind, types):
 
 @pytest.mark.parametrize(("change", "match"), [
     (("TYPE", "screw"), "joint j: type: got 'screw'; accepted: revolute or continuous or"),
-    (("EXTRA", '<mimic joint="k"/>'), "joint j: got 'mimic'"),
+    (("EXTRA", '<mimic joint="j"/>'), "joint j: mimic: got 'j of j'; accepted: a leader"),
     (("0 3 0", "0 0 0"), r"joint j: axis: got \[0.0, 0.0, 0.0\]"),
     (('izz="0.1"', 'izz="0.9"'), "link arm: inertial: inertia"),
-    (('value="2"', 'value="0"'), "link 'arm': mass: must be > 0 where there is inertia"),
+    (('value="2"', 'value="-2"'), "link arm: inertial: mass: got -2.0; accepted: a finite number"),
     (('child link="arm"', 'child link="leg"'), "joint j: child: got 'leg'"),
     (('parent link="base"', 'parent link="arm"'), r"links: got \['arm'\]; accepted: links that"),
 ])  # fmt: skip

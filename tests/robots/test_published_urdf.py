@@ -61,10 +61,10 @@ def test_joints_that_are_not_named_are_held_where_they_are_said_to_be(tmp_path):
         (["elbow"], {"lifts": 1}, "held: got 'lifts'.*did you mean 'lift'"),
         (["elbow"], {"elbow": 1}, "held.elbow: got 1; accepted: a joint that is not among"),
         (["elbow"], {"lift": np.nan}, "held.lift: got nan; accepted: a finite number"),
-        (["elbow"], {}, "held.finger: got 0.0; accepted: a position within .* 0.5 to 2"),
+        (["elbow"], {"finger": 0}, "held.finger: got 0.0; accepted: a position within .* 0.5 to 2"),
         (["elbow"], {"drive": 1.0}, "held.drive: got 1.0; accepted: 0, as the joint is floating"),
         (None, {}, "joint drive: type: got 'floating'"),
-        (["finger"], {}, "joint finger: got 'mimic'.*or hold it still"),
+        (["finger"], {}, "joint finger: got 'mimic'; accepted: .*follows elbow, which is held"),
     ],
 )
 def test_what_cannot_be_held_or_moved_is_refused(tmp_path, joints, held, message):

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from diffsim_ros.errors import nearest
+from diffsim_ros.errors import InputError, nearest
 from diffsim_ros.fields import Reader, Section, join, present
 from diffsim_ros.robots.joint_values import joint_values
 from diffsim_ros.robots.mjcf import load_mjcf
@@ -267,12 +267,17 @@ def _read_urdf(path: Path, held: dict[str, float]) -> tuple[Robot, dict]:
         moving = [name for name in wheels if name not in held and _moves(path, name)]
     robot = load_robot(path, meshes="ignore", joints=moving, least_joints=0,
                        held={name: value for name, value in held.items() if value})  # fmt: skip
+    if robot.followers:
+        rule = "joints that follow no others: a plan moves each by itself"
+        remedy = "hold them and their leaders still: `held`"
+        raise InputError(path, f"joint {robot.followers[0]}", "mimic", rule, remedy)
     return robot, wheels
 
 
 def _moves(path: Path, name: str) -> bool:
-    kinds = {joint.get("name"): joint.get("type") for joint in tree_of(path).findall("joint")}
-    return kinds.get(name) != "fixed"
+    """Whether a joint moves by itself."""
+    joints = {joint.get("name"): joint for joint in tree_of(path).findall("joint")}
+    return joints[name].get("type") != "fixed" and joints[name].find("mimic") is None
 
 
 def _read_mjcf(path: Path, held: dict[str, float]) -> tuple[Robot, dict]:
