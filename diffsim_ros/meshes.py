@@ -118,9 +118,13 @@ def edges(elements: np.ndarray) -> np.ndarray:
     return np.unique(np.sort(np.concatenate(pairs), axis=1), axis=0)
 
 
+FACES = np.array([(1, 2, 3), (0, 3, 2), (0, 1, 3), (0, 2, 1)])
+"""Of a positive tetrahedron, normals outward."""
+
+
 def surface(tets: np.ndarray) -> np.ndarray:
     """(k, 3) triangles that belong to one tetrahedron only, normals outward."""
-    faces = np.concatenate([tets[:, f] for f in ((1, 2, 3), (0, 3, 2), (0, 1, 3), (0, 2, 1))])
+    faces = np.concatenate([tets[:, f] for f in FACES])
     _, first, count = np.unique(
         np.sort(faces, axis=1), axis=0, return_index=True, return_counts=True
     )

@@ -1,7 +1,7 @@
 """Meshes from files: tets as they are, surfaces meshed to tets, triangles for cloth.
 
-Surfaces (.obj .stl .ply) are read by trimesh, tets (.msh .mesh .vtk .vtu) by meshio, and surfaces
-are meshed by fTetWild (pytetwild); the three are the extra `mesh`.  fTetWild
+Surfaces (.obj .stl .ply) are read by trimesh (surface_files.py), tets (.msh .mesh .vtk .vtu) by
+meshio, and surfaces are meshed by fTetWild (pytetwild); the three are the extra `mesh`.  fTetWild
 gives another mesh at every call, so its results are cached under the content of the surface.
 """
 
@@ -22,7 +22,8 @@ import numpy as np
 
 from diffsim_ros.errors import InputError
 from diffsim_ros.files import read_bytes, require_regular
-from diffsim_ros.scene import tetwild
+from diffsim_ros.scene import surface_files, tetwild
+from diffsim_ros.scene.merging import merge_surface
 from diffsim_ros.scene.mesh_report import check_extent, check_surface, enclosed_volume
 from diffsim_ros.scene.tets import TetMesh
 from diffsim_ros.scene.trial_reading import try_reading
@@ -33,6 +34,9 @@ SURFACES = (".obj", ".stl", ".ply")
 FORMATS = {".msh": "gmsh", ".mesh": "medit", ".vtk": "vtk", ".vtu": "vtu"}  # meshio's names
 TETS = tuple(FORMATS)
 CORNERS = {"tetra": 4, "tetra10": 10}
+FLAT_CELLS = re.compile("empty|vertex|line|triangle|quad|polygon|pixel|.*_(CURVE|TRI|QUAD)")
+VTK_TYPES = {"2": "poly-vertex", "4": "polyline", "6": "triangle strip", "11": "voxel",
+             "41": "convex point set", "42": "polyhedron"}  # fmt: skip
 LARGEST, HEADER = 2**30, 2**16  # bytes of a mesh file, and of it where a header stands
 EDGE_SHARE = 0.1  # default edge of meshed tets, as a share of the surface's bounding diagonal
 # meshio numbers quadratic tets 01 12 02 03 13 23 (VTK, its own order), as scene.tets does.
@@ -61,26 +65,28 @@ def suffix_of(path: Path, accepted: tuple[str, ...], place: object, key: str) ->
 
 
 def read_triangles(path: Path, scale: float | None, place: object, key: str) -> tuple[Array, Array]:
-    """Vertices (n, 3) [m] and triangles (k, 3) of an .obj, .stl or .ply, equal vertices merged."""
+    """Vertices (n, 3) [m] and triangles (k, 3) of an .obj, .stl or .ply.
+
+    Vertices are numbered as in the file, without those of no triangle and those in the place of an
+    earlier one (merging.py).
+    """
     suffix = suffix_of(path, SURFACES, place, key)
     trimesh = _library("trimesh", place, key)
-    rule = "a readable surface of triangles"
+    rule = surface_files.RULE
     content = read_bytes(path, rule, limit=LARGEST)
     declared = _declared(path, content, rb"element\s+(vertex|face)\s+(\S+)", place, key)
-    try:  # of the bytes alone: what a file refers to (materials, textures) is not opened
-        mesh = trimesh.load(io.BytesIO(content), file_type=suffix[1:], force="mesh", process=True,
-                            skip_materials=True)  # fmt: skip
-        vertices, triangles = np.array(mesh.vertices, float), np.array(mesh.faces, np.int64)
-    except Exception as error:  # trimesh raises whatever its readers do
-        raise InputError(place, key, f"{path}: {error}", rule) from error
+    vertices, triangles = surface_files.load(path, suffix, content, trimesh, place, key)
     if suffix == ".ply" and len(triangles) < declared.get(b"face", 0):
         raise InputError(
             place, key, f"{path}: {len(triangles)} triangles", f"{declared[b'face']}", "cut?"
         )
     if triangles.ndim != 2 or not len(triangles):
         raise InputError(place, key, f"{path} without triangles", "a surface of triangles")
-    if triangles.min() < 0 or triangles.max() >= len(vertices) or not np.isfinite(vertices).all():
-        raise InputError(place, key, f"{path}: a vertex that is missing or not finite", rule)
+    if triangles.min() < 0 or triangles.max() >= len(vertices):
+        raise InputError(place, key, f"{path}: a vertex that is missing", rule)
+    if not np.isfinite(vertices[triangles]).all():
+        raise InputError(place, key, f"{path}: a vertex that is not finite", rule)
+    vertices, triangles = merge_surface(vertices, triangles)
     vertices = vertices * (1.0 if scale is None else scale)
     if scale is None:
         check_extent(np.ptp(vertices, axis=0), place, key)
@@ -92,16 +98,19 @@ def read_tets(path: Path, scale: float | None, place: object, key: str) -> TetMe
     form = _tet_format(path, suffix_of(path, TETS, place, key), place, key)
     meshio, rule = _library("meshio", place, key), "a readable mesh file"
     try:
-        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+        with (
+            contextlib.redirect_stdout(io.StringIO()),
+            contextlib.redirect_stderr(io.StringIO()) as said,
+            warnings.catch_warnings(),
+        ):
             warnings.simplefilter("ignore")
             mesh = meshio.read(path, file_format=form)
     except (Exception, SystemExit) as error:  # meshio exits the interpreter on some bad files
         raise InputError(place, key, f"{path}: {error}", rule) from error
-    kinds = {kind for kind in mesh.cells_dict if kind.startswith("tetra")}
-    if len(kinds) != 1 or not kinds <= set(CORNERS):
-        found = ", ".join(sorted(mesh.cells_dict)) or "none"
-        raise InputError(place, key, f"cells: {found}", "tetrahedra of one kind (tetra or tetra10)")
-    kind = kinds.pop()
+    _check_all_read(path, mesh, said.getvalue(), place, key)
+    kind = _one_kind(path, mesh, place, key)
+    if form == "gmsh":
+        _check_physical_volumes(path, mesh, place, key)
     tets = np.asarray(mesh.cells_dict[kind], np.int64)
     vertices = np.asarray(mesh.points, float)[:, :3] * (1.0 if scale is None else scale)
     if not len(tets) or not len(vertices) or vertices.shape[1] != 3:
@@ -112,6 +121,49 @@ def read_tets(path: Path, scale: float | None, place: object, key: str) -> TetMe
     if tets.min() < 0 or tets.max() >= len(vertices) or not np.isfinite(vertices).all():
         raise InputError(place, key, f"{path}: a vertex that is missing or not finite", rule)
     return TetMesh(vertices, tets)
+
+
+def _check_all_read(path: Path, mesh: Any, said: str, place: object, key: str) -> None:
+    """InputError where meshio left out cells of a .vtk or .vtu: it only warns of them."""
+    content = path.read_bytes()
+    forms = {".vtk": rb"\nCELL_TYPES\s+(\d+)", ".vtu": rb'NumberOfCells\s*=\s*["\'](\d+)'}
+    announced = re.findall(forms.get(path.suffix.lower(), rb"$^"), content)
+    missing = sum(map(int, announced)) - sum(len(block.data) for block in mesh.cells)
+    if announced and missing:
+        types = sorted(set(re.findall(r"type\s+(\d+)", said)), key=int)
+        of = " of type " + ", ".join(f"{t} ({VTK_TYPES.get(t, 'unknown')})" for t in types)
+        raise InputError(
+            place, key, f"{path}: {missing} cells{of if types else ''} that cannot be read",
+            "tetrahedra, and flat cells of usual kinds",
+        )  # fmt: skip
+
+
+def _one_kind(path: Path, mesh: Any, place: object, key: str) -> str:
+    """meshio's name of the only kind of volume cells; InputError for others, with their numbers."""
+    count = dict.fromkeys((block.type for block in mesh.cells), 0)
+    for block in mesh.cells:
+        count[block.type] += len(block.data)
+    volumes = {kind: n for kind, n in count.items() if n and not FLAT_CELLS.match(kind)}
+    if len(volumes) != 1 or not set(volumes) <= set(CORNERS):
+        found = ", ".join(f"{n} {kind}" for kind, n in sorted((volumes or count).items()))
+        remedy = "cells that are no tetrahedra have to be split into such, or meshed again"
+        raise InputError(
+            place, key, f"{path}: cells: {found or 'none'}",
+            "tetrahedra of one kind (tetra or tetra10), no other cells with a volume",
+            remedy if volumes else "",
+        )  # fmt: skip
+    (kind,) = volumes
+    return kind
+
+
+def _check_physical_volumes(path: Path, mesh: Any, place: object, key: str) -> None:
+    """InputError for a volume that Gmsh's file names but has no cells of."""
+    tags = np.concatenate([np.zeros(0), *mesh.cell_data.get("gmsh:physical", [])])
+    for name, (tag, dimension) in mesh.field_data.items():
+        members = mesh.cell_sets.get(name)  # of format 4.1; of older ones every cell has one tag
+        if dimension == 3 and not (any(map(len, members)) if members else tag in tags):
+            got, rule = f"{path}: physical volume {name!r} without cells", "cells in every volume"
+            raise InputError(place, key, got, rule, "mesh it, or leave its name out")
 
 
 def _declared(path: Path, content: bytes, form: bytes, place: object, key: str) -> dict[bytes, int]:

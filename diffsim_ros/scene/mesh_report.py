@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from diffsim_ros.errors import InputError
+from diffsim_ros.scene.merging import doubled, join_volumes, without_walls
 from diffsim_ros.scene.tets import (
     EDGES,
     TetMesh,
@@ -45,6 +46,7 @@ class MeshReport:
     slivers     tets with a dihedral angle below the limit
     flipped     tets that were numbered in reverse (all of them, or none)
     unused      vertices of the file that no tet has; they are left out
+    merged      vertices of different volumes in the place of another, which are one with it now
     surface_volume  [m^3] that the surface encloses which was meshed; None: no surface was
     """
 
@@ -65,6 +67,7 @@ class MeshReport:
     slivers: int
     flipped: int = 0
     unused: int = 0
+    merged: int = 0
     surface_volume: float | None = None
 
     def plain(self) -> dict:
@@ -93,15 +96,12 @@ def check_tets(
     _check_indices(mesh, place, key)
     mesh, unused = without_unused(mesh)
     mesh, flipped = _oriented(mesh, place, key)
-    parts = _parts(mesh)
+    _check_once(mesh, place, key)
+    part = _part_of_vertices(mesh)
+    parts = len(np.unique(part))
+    merged = 0
     if parts > 1:
-        raise InputError(
-            place,
-            key,
-            f"{parts} loose parts",
-            "a mesh in one piece",
-            "make each part a body of its own",
-        )
+        mesh, merged = _joined(mesh, part, place, key)
     angles = dihedral_angles(mesh)
     slivers = np.flatnonzero(angles.min(axis=1) < least_angle)
     if len(slivers):
@@ -116,7 +116,7 @@ def check_tets(
     extent = np.ptp(mesh.vertices, axis=0)
     if not any_size:
         check_extent(extent, place, key)
-    counts = parts, len(slivers), flipped, unused
+    counts = 1, len(slivers), flipped, unused, merged
     return mesh, _figures(mesh, angles, extent, *counts, surface_volume)
 
 
@@ -134,7 +134,9 @@ def check_extent(extent: Array, place: object, key: str) -> None:
         )
 
 
-def _figures(mesh, angles, extent, parts, slivers, flipped, unused, surface_volume) -> MeshReport:
+def _figures(
+    mesh, angles, extent, parts, slivers, flipped, unused, merged, surface_volume
+) -> MeshReport:
     surface, ratios = TetMesh(mesh.vertices, mesh.corners).boundary(), radius_ratios(mesh)
     worst = tuple(
         PoorTet(
@@ -165,6 +167,7 @@ def _figures(mesh, angles, extent, parts, slivers, flipped, unused, surface_volu
         slivers=slivers,
         flipped=flipped,
         unused=unused,
+        merged=merged,
         surface_volume=surface_volume,
     )
 
@@ -226,20 +229,50 @@ def _oriented(mesh: TetMesh, place: object, key: str) -> tuple[TetMesh, int]:
     return TetMesh(mesh.vertices, mesh.tets[:, swap]), len(negative)
 
 
-def _parts(mesh: TetMesh) -> int:
+def _check_once(mesh: TetMesh, place: object, key: str) -> None:
+    corners, first = np.unique(np.sort(mesh.corners, axis=1), axis=0, return_index=True)
+    if len(corners) < len(mesh.tets):
+        again = np.setdiff1d(np.arange(len(mesh.tets)), first)
+        raise InputError(
+            place,
+            key,
+            f"{len(again)} tets with the vertices of an earlier one, the first: number {again[0]}",
+            "each tet once",
+            "of overlapping physical groups save one, or all elements without groups",
+        )
+
+
+def _joined(mesh: TetMesh, part: Array, place: object, key: str) -> tuple[TetMesh, int]:
+    """Loose volumes that share an interface as one, and how many vertices were merged there."""
+    joined = join_volumes(mesh, part)
+    if joined.parts == 1:
+        return joined.mesh, joined.merged
+    touch = f", which touch in {joined.touching} vertices but in no face" if joined.touching else ""
+    raise InputError(
+        place,
+        key,
+        f"{joined.parts} loose parts{touch}",
+        "a mesh in one piece",
+        "make each part a body of its own, or mesh them together",
+    )
+
+
+def _part_of_vertices(mesh: TetMesh) -> Array:
+    """Number of the connected part that every vertex is of (n,)."""
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
 
-    ends = mesh.corners[:, EDGES].reshape(-1, 2)
+    ends = np.stack([mesh.tets[:, :-1], mesh.tets[:, 1:]], axis=-1).reshape(-1, 2)
     count = len(mesh.vertices)
     links = coo_matrix((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(count, count))
-    label = connected_components(links, directed=False)[1]
-    return len(np.unique(label[np.unique(mesh.corners)]))
+    return connected_components(links, directed=False)[1]
 
 
 def check_surface(vertices: Array, triangles: Array, place: object, key: str) -> Array:
     """Return the triangles of a closed surface, turned so that normals point outwards.
 
+    Walls between volumes that touch are left out: two triangles on each other, turned against each
+    other.
     Raises InputError naming what is wrong: holes, edges with more than two triangles, triangles
     that are turned against their neighbours, degenerate ones.
     """
@@ -256,6 +289,15 @@ def check_surface(vertices: Array, triangles: Array, place: object, key: str) ->
             "triangles with an area",
             "clean the surface (merge vertices, remove degenerate faces)",
         )
+    triangles = without_walls(triangles)
+    if not len(triangles):
+        raise InputError(
+            place,
+            key,
+            "triangles that all lie on others, turned against them",
+            "a closed surface",
+            "a sheet with two sides encloses nothing: give it a thickness",
+        )
     directed = triangles[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
     _, count = np.unique(np.sort(directed, axis=1), axis=0, return_counts=True)
     if (count == 1).any():
@@ -263,10 +305,12 @@ def check_surface(vertices: Array, triangles: Array, place: object, key: str) ->
             place, key, f"{(count == 1).sum()} open edges", "a closed surface", "fill its holes"
         )
     if (count > 2).any():
+        twice = doubled(triangles)
+        layers = f", {twice} triangles with the corners of earlier ones" if twice else ""
         raise InputError(
             place,
             key,
-            f"{(count > 2).sum()} edges with more than two triangles",
+            f"{(count > 2).sum()} edges with more than two triangles{layers}",
             "a surface with two triangles at every edge",
             "remove inner walls and doubled faces",
         )
@@ -279,6 +323,18 @@ def check_surface(vertices: Array, triangles: Array, place: object, key: str) ->
             "make the normals consistent",
         )
     return triangles if enclosed_volume(vertices, triangles) > 0 else triangles[:, ::-1]
+
+
+def check_sheet(triangles: Array, place: object, key: str) -> None:
+    """InputError for a sheet of which two triangles are in one place."""
+    if twice := doubled(triangles):
+        raise InputError(
+            place,
+            key,
+            f"{twice} triangles with the corners of earlier ones",
+            "a sheet of one layer",
+            "remove doubled faces and back sides; make a second layer a body of its own",
+        )
 
 
 def enclosed_volume(vertices: Array, triangles: Array) -> float:

@@ -19,6 +19,7 @@ import numpy as np
 from diffsim_ros import meshes
 from diffsim_ros.rotation import quat_matrix
 from diffsim_ros.scene import shapes
+from diffsim_ros.scene.merging import without_walls
 from diffsim_ros.scene.mesh_files import read_triangles
 from diffsim_ros.scene.mesh_mass import check_outward, farthest, insets, moments, winding
 from diffsim_ros.scene.mesh_report import check_surface
@@ -385,6 +386,7 @@ def _read(
     vertices, triangles = read_triangles(Path(file), scale, place, key)
     if closed:
         check_surface(vertices, triangles, place, key)
+        triangles = without_walls(triangles)
         check_outward(vertices, triangles, place, key)
     used, numbers = np.unique(triangles, return_inverse=True)
     vertices, triangles = vertices[used], numbers.reshape(-1, 3)

@@ -15,6 +15,7 @@ from diffsim_ros.scene.bodies.regions import region, resolve_region
 from diffsim_ros.scene.bodies.soft import FILE, UNIT, SoftShape, check_cells
 from diffsim_ros.scene.bodies.web import REST_SCALE, SPRINGS_OF, STRETCH, WebBody
 from diffsim_ros.scene.materials import Material
+from diffsim_ros.scene.mesh_report import check_sheet
 from diffsim_ros.scene.part import key, part, shared
 from diffsim_ros.scene.parts import Parts
 from diffsim_ros.scene.targets import Entries, Target
@@ -106,6 +107,7 @@ class ClothBody(WebBody):
         else:
             path = Path(values["file"])
             vertices, triangles = mesh_files.read_triangles(path, values.get("scale"), place, key)
+            check_sheet(triangles, place, f"{key}.file")
             areas = tets.vertex_areas(vertices, triangles)
             if values["centred"]:
                 vertices = vertices - areas @ vertices / areas.sum()

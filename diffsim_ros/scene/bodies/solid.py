@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -235,6 +236,10 @@ def _from_file(values: dict, place: str, key: str) -> tuple[TetMesh, MeshReport]
         mesh, place, f"{key}.file", least_angle=values["least_angle"], any_size=scale is not None,
         surface_volume=volume,
     )  # fmt: skip
+    if report.merged:
+        text = f"{report.merged} vertices were merged where volumes of the mesh share an interface"
+        remedy = "volumes that may part have to be bodies of their own"
+        warnings.warn(f"{place}: {key}.file: {text}: {remedy}", UserWarning, stacklevel=2)
     if values["centred"]:
         mesh = TetMesh(mesh.vertices - mesh.centroid(), mesh.tets)
     return mesh, report
