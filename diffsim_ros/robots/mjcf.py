@@ -370,7 +370,7 @@ def _joint(model: Any, flags: Flags, j: int, name: str) -> MjcfJoint:
     ball = kind == "ball"
     limited = model.jnt_limited[j] and flags.limit and not ball
     lower, upper = model.jnt_range[j] if limited else (-math.inf, math.inf)
-    stiffness, damping = _limit_law(model, flags, j, v)
+    stiffness, damping = limit_law(model, flags, model.jnt_solref[j], model.dof_invweight0[v])
     loses = flags.frictionloss and not ball
     return MjcfJoint(
         name, j, kind, q, v, int(model.jnt_bodyid[j]),
@@ -384,20 +384,22 @@ def _joint(model: Any, flags: Flags, j: int, name: str) -> MjcfJoint:
     )  # fmt: skip
 
 
-def _limit_law(model: Any, flags: Flags, j: int, dof: int) -> tuple[float, float]:
-    """Stiffness [N m/rad or N/m] and damping [s/rad or s/m] of a joint's limit.
+def limit_law(
+    model: Any, flags: Flags, solref: Array, inverse_inertia: float
+) -> tuple[float, float]:
+    """Stiffness [N m/rad or N/m] and damping [s/rad or s/m] of a limit of a coordinate.
 
     MuJoCo's soft limit is an oscillator of the coordinate, x'' = -b x' - k x, scaled by the
     effective inertia; k and b follow from solref and solimp (MuJoCo's docs, Solver parameters).
     """
-    first, second = map(float, model.jnt_solref[j])
+    first, second = map(float, solref)
     if first > 0:
         least = 2 * model.opt.timestep if flags.refsafe else 0.0
         rate, ratio = 1 / (max(first, least) * second), second
     else:
         rate = math.sqrt(-first)
         ratio = -second / (2 * rate) if rate else 0.0
-    return rate * rate / float(model.dof_invweight0[dof]), HUNT_CROSSLEY * ratio
+    return rate * rate / float(inverse_inertia), HUNT_CROSSLEY * ratio
 
 
 class Placed:
@@ -409,6 +411,11 @@ class Placed:
         self._after: dict[int, tuple[Array, Array]] = {}
         for b in range(1, mjcf.model.nbody):
             self._twists[b] = self._twist(b)
+
+    @property
+    def coordinates(self) -> Array:
+        """Of the scalar joints (n,)."""
+        return self._qpos[[joint.coordinate for joint in self.mjcf.scalars]]
 
     def joint(self, joint: MjcfJoint) -> tuple[Array, Array]:
         """Anchor and axis (3,), as the joint turns or slides."""

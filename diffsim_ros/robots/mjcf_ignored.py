@@ -9,8 +9,8 @@ import numpy as np
 
 from .mjcf import BALL, CAPSULE, FREE, PLANE, SPHERE, Mjcf, touches
 from .mjcf_actuators import Motors
-from .mjcf_closures import MjcfClosure
 from .mjcf_fields import NAMED, named_fields
+from .mjcf_start import Held
 
 COUNTS = {
     "nsensor": "sensor", "nsite": "site",
@@ -30,12 +30,14 @@ class Used:
     motors      of its actuators; None where the scene has motors of its own instead
     tendons     numbers of tendons of which nothing is left
     closures    equality constraints that hold bodies together; `tied`: numbers of those of joints
+    damped      whether free joints have their damping
     left        name of an equality constraint -> why it is not used
     """
 
     motors: Motors | None = None
     tendons: list[int] = field(default_factory=list)
-    closures: list[MjcfClosure] = field(default_factory=list)
+    closures: list[Held] = field(default_factory=list)
+    damped: bool = True
     left: dict[str, str] = field(default_factory=dict)
 
 
@@ -51,6 +53,9 @@ def ignored(mjcf: Mjcf, used: Used, gravity: object) -> list[str]:
     if left := model.ntendon - len(used.tendons):
         found.append(count(left, "tendon"))
     found += _equalities(mjcf, used)
+    free = model.dof_damping[model.jnt_dofadr[model.jnt_type == FREE]]
+    if not used.damped and mjcf.flags.damper and np.any(free):
+        found.append("damping of free joints (by the velocity stepper)")
     found += _joints(mjcf) + _actuators(mjcf, used.motors) + _geoms(mjcf)
     if not np.allclose(mjcf.gravity, gravity, rtol=0, atol=1e-9):
         why = "" if mjcf.flags.gravity else ", as a flag disables it"

@@ -41,17 +41,17 @@ LARGEST_PICTURE = 4_000_000
 """Bytes of a mesh that a picture of a link is read from: a scene is to load at once."""
 
 
-def add_robots(reader: Reader, scene: dict, gravity: object) -> None:
+def add_robots(reader: Reader, scene: dict, world: Mapping) -> None:
     """Put the parts of every robot into bodies, links and sdfs (links before those of the file).
 
-    gravity  of the scene (3,) [m/s^2]
+    world  of the scene, resolved
     """
     links: list[dict] = []
     for name, value in scene.pop("robots").items():
         key = f"robots.{name}"
         options = reader.section(schema_robots.ROBOT, value, key)
         if _source(reader, options, key) == "mjcf":
-            parts = mjcf_parts(reader, options, key, gravity)
+            parts = mjcf_parts(reader, options, key, world)
         else:
             parts = _urdf_parts(reader, options, key)
         for group, what in (("bodies", "links whose names no body has"),
