@@ -90,6 +90,7 @@ class MjcfState:
 
     control, activation  empty for all zero
     mocap                positions (n, 3) and orientations (n, 4), scalar first, of mocap bodies
+    drift                their velocities and angular velocities (n, 3); None: they stand
     """
 
     position: Array
@@ -97,6 +98,7 @@ class MjcfState:
     control: Array
     activation: Array
     mocap: tuple[Array, Array]
+    drift: tuple[Array, Array] | None = None
 
 
 def load_mjcf(path: str | Path) -> Mjcf:

@@ -119,7 +119,7 @@ def _closed(
 def _slowed(mjcf: Mjcf, state: MjcfState, closures: list[Held]) -> MjcfState:
     """With rates at which nothing opens."""
     _, rows = _rows(mjcf, state, closures)
-    opening = rows @ state.velocity
+    opening = rows @ state.velocity + _drift(mjcf, state, closures)
     if not closures or np.abs(opening).max(initial=0) <= FINE:
         return state
     change = -_least_move(rows, _ease(mjcf, ())) @ opening
@@ -184,6 +184,28 @@ def _rows(mjcf: Mjcf, state: MjcfState, closures: list[Held]) -> tuple[Array, Ar
         found[:, lead.velocity] += tie.ratio * found[:, joint.velocity]
         found[:, joint.velocity] = 0
     return np.concatenate(gaps), found
+
+
+def _drift(mjcf: Mjcf, state: MjcfState, closures: list[Held]) -> Array:
+    """Rates (n,) of the gaps by how mocap bodies move."""
+    rates: list[Array] = [np.zeros(0)]
+    data = mjcf.data_at(state)
+    for closure in closures:
+        if isinstance(closure, MjcfLine):
+            rates.append(np.zeros(1))
+            continue
+        sides = zip(closure.bodies, closure.frames, (-1.0, 1.0), strict=True)
+        linear, angular = np.zeros(3), np.zeros(3)
+        for body, frame, sign in sides:
+            row = int(mjcf.model.body_mocapid[body])
+            if row < 0 or state.drift is None:
+                continue
+            arm = data.xmat[body].reshape(3, 3) @ frame[:3, 3]
+            velocity, omega = (rows[row] for rows in state.drift)
+            linear += sign * (velocity + np.cross(omega, arm))
+            angular += sign * omega
+        rates += [linear, angular] if closure.kind == "weld" else [linear]
+    return np.concatenate(rates)
 
 
 def _difference(mjcf: Mjcf, before: Array, after: Array) -> Array:

@@ -29,6 +29,7 @@ from diffsim_ros.scene import robot_pieces as pieces
 from diffsim_ros.scene import schema_robots
 from diffsim_ros.scene.mjcf_forces import MjcfForces, number
 from diffsim_ros.scene.mjcf_lines import LineParts
+from diffsim_ros.scene.mjcf_mocap import prescribed, started
 from diffsim_ros.scene.placing import absolute
 from diffsim_ros.scene.robot_pieces import RobotParts
 
@@ -79,6 +80,9 @@ class _Robot:
         if isinstance(which, bool) or not isinstance(which, (str, int, type(None))):
             raise reader.error(place, which, "the name of a keyframe, or its number")
         state = mjcf.keyframe(which, reader.place, place)
+        place = join(key, "mocap")
+        self.mocap = prescribed(reader, mjcf, options["mocap"], place)
+        state = started(reader, mjcf, state, self.mocap, place, self.turn, self.at)
         self.held = self._put(state)
         self._set_base(state.velocity, mjcf.placed(state))
         self.used, self.changed = Used(damped=world["stepper"] != "velocity"), []
@@ -219,7 +223,8 @@ class _Robot:
             motion = self.start.body(b).seen(self.turn, self.at)
             pose = {"position": motion.position.tolist(),
                     "orientation": quat_from_matrix(motion.turn).tolist()}  # fmt: skip
-            found[self.prefix + self.names[b]] = {"type": "kinematic", "pose": pose}
+            own = self.mocap.get(b, {"type": "kinematic", "pose": pose})
+            found[self.prefix + self.names[b]] = own
         drawn = self.mjcf.drawn()
         for b in self.mjcf.bodies:
             own, joints = self.mjcf.inertials[b], self.mjcf.joints_of(b)

@@ -73,8 +73,9 @@ def _source(reader: Reader, options: dict, key: str) -> str:
     for name in ("keyframe", "limits"):
         if given[0] == "urdf" and options[name] is not None:
             raise reader.error(join(key, name), options[name], "none: of an MJCF alone")
-    if given[0] == "urdf" and not options["close"]:
-        raise reader.error(join(key, "close"), False, "none: of an MJCF alone")
+    for name, default in (("close", True), ("mocap", {})):
+        if given[0] == "urdf" and options[name] != default:
+            raise reader.error(join(key, name), options[name], "none: of an MJCF alone")
     for name in HOLDING:
         if given[0] == "mjcf" and options[name] is not None:
             raise reader.error(join(key, name), options[name], "none: of a URDF alone")

@@ -214,6 +214,36 @@ def test_attributes_act_or_are_named(old, new, named, plain, tmp_path):
     assert any(named in one for one in said) if named else not said
 
 
+def test_accelerations_at_the_start_are_those_of_mujoco(tmp_path):
+    """Of everything that is smooth, to 1e-8 of the largest: springs, servos, tendons, followers."""
+    path = tmp_path / "model.xml"
+    path.write_text(MODEL.replace('frictionloss="0.02"', "").replace("split", "s/p l"))
+    model = mujoco.MjModel.from_xml_path(str(path))
+    data = mujoco.MjData(model)
+    mujoco.mj_resetDataKeyframe(model, data, 0)
+    mujoco.mj_forward(model, data)
+    own = {name: data.qacc[model.jnt_dofadr[model.joint(name).id]] for name in ("up", "elbow", "l")}
+    rows = []
+    for halvings in range(3):  # the mean over a step, extrapolated to none
+        step = 1e-4 / 2**halvings
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            ours = load_scene(
+                {"world": {"step": step, "duration": step, "tolerance": 1e-12},
+                 "robots": {"robot": {"mjcf": str(path), "keyframe": "k"}}}
+            )  # fmt: skip
+        engine = ours.engine
+        run = _engine.rollout(engine, engine.values, 1, ours.options)
+        rates = [engine.joint_motion(name, engine.values, run)["rate"] for name in own]
+        rows.append([(rate[1] - rate[0]) / step for rate in rates])
+    a, b, c = np.array(rows)
+    found = (a - 6 * b + 8 * c) / 3
+    expected = np.array(list(own.values()))
+    size = np.abs(expected).max()
+    assert found[:2] == pytest.approx(expected[:2], abs=1e-8 * size)
+    assert found[2] == pytest.approx(expected[2], rel=1e-3)  # MuJoCo's constraint is soft
+
+
 def test_flags_that_are_unknown_are_named():
     model = mujoco.MjModel.from_xml_string("<mujoco/>")
     model.opt.enableflags |= int(mujoco.mjtEnableBit.mjENBL_IPC) | 1 << 20
