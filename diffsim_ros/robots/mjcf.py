@@ -31,6 +31,7 @@ SHOWN = 2
 """Last group of geoms that MuJoCo's viewer shows."""
 KINDS = {BALL: "ball", SLIDE: "slider", HINGE: "hinge"}
 WORLD = "world"
+FINITE = "finite numbers in a keyframe of the MJCF"
 OLDEST = 4
 """First version of MuJoCo whose models have the fields that are read here."""
 LEAST_MASS, LEAST_INERTIA = 1e-12, 1e-15
@@ -283,7 +284,11 @@ class Mjcf:
         k = int(which)
         mocap = model.key_mpos[k].reshape(-1, 3), model.key_mquat[k].reshape(-1, 4)
         of = (model.key_qpos, model.key_qvel, model.key_ctrl, model.key_act)
-        return MjcfState(*(rows[k].copy() for rows in of), mocap)
+        state = MjcfState(*(rows[k].copy() for rows in of), mocap)
+        for word, rows in vars(state).items():
+            if rows is not None and not all(np.isfinite(row).all() for row in rows):
+                raise InputError(place, key, f"{which}: {word} that is not finite", FINITE)
+        return state
 
     def placed(self, state: MjcfState) -> Placed:
         """Where everything is and how it moves."""
@@ -397,11 +402,12 @@ def limit_law(
     first, second = map(float, solref)
     if first > 0:
         least = 2 * model.opt.timestep if flags.refsafe else 0.0
-        rate, ratio = 1 / (max(first, least) * second), second
+        ratio = second if second > 0 else 1.0  # named (mjcf_ignored)
+        rate = 1 / (max(first, least) * ratio)
     else:
         rate = math.sqrt(-first)
         ratio = -second / (2 * rate) if rate else 0.0
-    return rate * rate / float(inverse_inertia), HUNT_CROSSLEY * ratio
+    return rate * rate / max(float(inverse_inertia), LEAST_INERTIA), HUNT_CROSSLEY * ratio
 
 
 class Placed:

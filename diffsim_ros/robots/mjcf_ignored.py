@@ -103,10 +103,14 @@ def _joints(mjcf: Mjcf) -> list[str]:
             numbers["armature"] = model.dof_armature[first[at]]
             numbers["range"] = flags.limit * model.jnt_limited[at]
         found += [f"{n} of {word} joints" for n, values in numbers.items() if np.any(values)]
-    for word, values in (("damping", flags.damper * model.dof_damping),
+    for word, values in (("armature", model.dof_armature),
+                         ("damping", flags.damper * model.dof_damping),
                          ("stiffness", flags.spring * model.jnt_stiffness)):  # fmt: skip
         if number := len(np.unique(np.flatnonzero(values < 0))):
             found.append(f"negative {word} of {count(number, 'coordinate')}")
+    soft = flags.limit * model.jnt_limited * (model.jnt_solref[:, 0] >= 0)
+    if number := int(np.count_nonzero(soft * (model.jnt_solref.min(axis=1, initial=1) <= 0))):
+        found.append(f"solref of the limits of {count(number, 'joint')}, which has a zero")
     if mjcf.heavier:
         names = ", ".join(mjcf.heavier)
         found.append(f"a mass or moments below what the engine takes, of {names}, which got more")

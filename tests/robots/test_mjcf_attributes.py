@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from diffsim_ros import _engine
+from diffsim_ros.errors import InputError
 from diffsim_ros.robots.mjcf_fields import fields_of, named_fields, use_of
 from diffsim_ros.robots.mjcf_flags import flags_of
 from diffsim_ros.scene import load_scene
@@ -154,6 +155,13 @@ ATTRIBUTES = [
     ('stiffness="2"', 'stiffness="-9"', "negative stiffness of 1 coordinate"),
     ('name="elbow"', 'name="elbow" ref="0.3"', ""),
     ('limited="false"', 'limited="true" margin="0.05"', "margin of limits"),
+    ('limited="false"', 'limited="true" solreflimit="0.02 0"', "solref of the limits of 1 joint"),
+    ('limited="false"', 'limited="true" solreflimit="0 0"', "solref of the limits of 1 joint"),
+    ('armature="0.01"', 'armature="-0.001"', "negative armature of 1 coordinate"),
+    ('<connect name="hang" body1="stand" body2="held" anchor="0 0 0"', '<weld name="hang" '
+     'body1="stand" body2="held" anchor="0 0 0.1" torquescale="0"', ""),
+    ('<connect name="hang" body1="stand" body2="held" anchor="0 0 0"', '<weld name="hang" '
+     'body1="stand" body2="held"', ""),
     ('limited="false"', 'limited="true" solimplimit="0.5 0.6 0.01 0.5 2"', "solimp of limits"),
     ('name="round" type="ball"', 'name="round" type="ball" armature="0.05"', "armature of ball"),
     ('name="round" type="ball"', 'name="round" type="ball" stiffness="3"', "stiffness of ball"),
@@ -242,6 +250,38 @@ def test_accelerations_at_the_start_are_those_of_mujoco(tmp_path):
     size = np.abs(expected).max()
     assert found[:2] == pytest.approx(expected[:2], abs=1e-8 * size)
     assert found[2] == pytest.approx(expected[2], rel=1e-3)  # MuJoCo's constraint is soft
+
+
+AWKWARD = [
+    ("ctrl=\"1.4", "ctrl=\"nan"),
+    ("qpos=\"0 -1", "qpos=\"nan -1"),
+    ("qpos=\"0 -1 0.9 1 0 0 0", "qpos=\"0 -1 0.9 0 0 0 0"),
+    ("</equality>", "<joint joint1=\"l\" joint2=\"r\"/><connect body1=\"fore\" anchor=\"0 0 0\"/>"
+     "<weld body1=\"stand\"/><joint joint1=\"up\"/></equality>"),
+    ("</tendon>", "<fixed name=\"none\" stiffness=\"1\"><joint joint=\"l\" coef=\"0\"/></fixed>"
+     "</tendon>"),
+    ("<actuator>", "<actuator><motor joint=\"up\" gear=\"0\"/><position joint=\"l\" kp=\"0\"/>"
+     "<motor joint=\"fly\" gear=\"1 0 0 0 0 0\"/>"),
+    ("<worldbody>", "<worldbody><body name=\"-\"><joint name=\"up_drive\"/><geom size=\"1\"/>"
+     "</body><body name=\"hang\"><joint name=\"\u00fc/\"/><geom size=\"1\"/></body>"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new"), AWKWARD, ids=lambda text: text[-30:])
+@pytest.mark.parametrize("stepper", ["implicit", "velocity"])
+def test_awkward_files_load_or_are_refused_in_one_line(old, new, stepper, tmp_path):
+    """None raises anything else: contradictions, zeros, numbers that are none, names that clash."""
+    path = tmp_path / "model.xml"
+    path.write_text(MODEL.replace(old, new, 1), encoding="utf-8")
+    world = {"step": STEP, "duration": STEP, "stepper": stepper}
+    robot = {"mjcf": str(path), "keyframe": 0 if "qpos" in new or "ctrl" in new else None}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        try:
+            load_scene({"world": world, "robots": {"robot": robot}})
+        except (InputError, _engine.InvalidInput) as error:
+            assert "\n" not in str(error)
+            assert "finite" in str(error) or "stepper" in str(error)
 
 
 def test_flags_that_are_unknown_are_named():
