@@ -31,6 +31,7 @@ SHOWN = 2
 """Last group of geoms that MuJoCo's viewer shows."""
 KINDS = {BALL: "ball", SLIDE: "slider", HINGE: "hinge"}
 WORLD = "world"
+FINITE = "finite numbers in a keyframe of the MJCF"
 OLDEST = 4
 """First version of MuJoCo whose models have the fields that are read here."""
 LEAST_MASS, LEAST_INERTIA = 1e-12, 1e-15
@@ -90,6 +91,7 @@ class MjcfState:
 
     control, activation  empty for all zero
     mocap                positions (n, 3) and orientations (n, 4), scalar first, of mocap bodies
+    drift                their velocities and angular velocities (n, 3); None: they stand
     """
 
     position: Array
@@ -97,6 +99,7 @@ class MjcfState:
     control: Array
     activation: Array
     mocap: tuple[Array, Array]
+    drift: tuple[Array, Array] | None = None
 
 
 def load_mjcf(path: str | Path) -> Mjcf:
@@ -281,7 +284,11 @@ class Mjcf:
         k = int(which)
         mocap = model.key_mpos[k].reshape(-1, 3), model.key_mquat[k].reshape(-1, 4)
         of = (model.key_qpos, model.key_qvel, model.key_ctrl, model.key_act)
-        return MjcfState(*(rows[k].copy() for rows in of), mocap)
+        state = MjcfState(*(rows[k].copy() for rows in of), mocap)
+        for word, rows in vars(state).items():
+            if rows is not None and not all(np.isfinite(row).all() for row in rows):
+                raise InputError(place, key, f"{which}: {word} that is not finite", FINITE)
+        return state
 
     def placed(self, state: MjcfState) -> Placed:
         """Where everything is and how it moves."""
@@ -370,7 +377,7 @@ def _joint(model: Any, flags: Flags, j: int, name: str) -> MjcfJoint:
     ball = kind == "ball"
     limited = model.jnt_limited[j] and flags.limit and not ball
     lower, upper = model.jnt_range[j] if limited else (-math.inf, math.inf)
-    stiffness, damping = _limit_law(model, flags, j, v)
+    stiffness, damping = limit_law(model, flags, model.jnt_solref[j], model.dof_invweight0[v])
     loses = flags.frictionloss and not ball
     return MjcfJoint(
         name, j, kind, q, v, int(model.jnt_bodyid[j]),
@@ -384,20 +391,23 @@ def _joint(model: Any, flags: Flags, j: int, name: str) -> MjcfJoint:
     )  # fmt: skip
 
 
-def _limit_law(model: Any, flags: Flags, j: int, dof: int) -> tuple[float, float]:
-    """Stiffness [N m/rad or N/m] and damping [s/rad or s/m] of a joint's limit.
+def limit_law(
+    model: Any, flags: Flags, solref: Array, inverse_inertia: float
+) -> tuple[float, float]:
+    """Stiffness [N m/rad or N/m] and damping [s/rad or s/m] of a limit of a coordinate.
 
     MuJoCo's soft limit is an oscillator of the coordinate, x'' = -b x' - k x, scaled by the
     effective inertia; k and b follow from solref and solimp (MuJoCo's docs, Solver parameters).
     """
-    first, second = map(float, model.jnt_solref[j])
+    first, second = map(float, solref)
     if first > 0:
         least = 2 * model.opt.timestep if flags.refsafe else 0.0
-        rate, ratio = 1 / (max(first, least) * second), second
+        ratio = second if second > 0 else 1.0  # named (mjcf_ignored)
+        rate = 1 / (max(first, least) * ratio)
     else:
         rate = math.sqrt(-first)
         ratio = -second / (2 * rate) if rate else 0.0
-    return rate * rate / float(model.dof_invweight0[dof]), HUNT_CROSSLEY * ratio
+    return rate * rate / max(float(inverse_inertia), LEAST_INERTIA), HUNT_CROSSLEY * ratio
 
 
 class Placed:
@@ -409,6 +419,11 @@ class Placed:
         self._after: dict[int, tuple[Array, Array]] = {}
         for b in range(1, mjcf.model.nbody):
             self._twists[b] = self._twist(b)
+
+    @property
+    def coordinates(self) -> Array:
+        """Of the scalar joints (n,)."""
+        return self._qpos[[joint.coordinate for joint in self.mjcf.scalars]]
 
     def joint(self, joint: MjcfJoint) -> tuple[Array, Array]:
         """Anchor and axis (3,), as the joint turns or slides."""

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .mjcf_couplings import Sum, fixed_tendon
+
 if TYPE_CHECKING:
     from .mjcf import Mjcf
 
@@ -20,15 +22,15 @@ Array = np.ndarray
 TRANSMISSIONS = {2: "slider-crank", 3: "tendon", 4: "site", 5: "body", 6: "SO3"}  # mjtTrn
 JOINTS, TENDON = (0, 1), 3
 DYNAMICS = {0: "", 1: "integrator", 2: "filter", 3: "filter"}  # mjtDyn of those that are read
+NO_LINES: Mapping[int, int] = {}
 LINEAR = (0, 1)  # mjtGain and mjtBias: fixed or none, affine
-WRAP_JOINT = 1  # mjtWrap
 
 
 @dataclass(frozen=True)
 class MjcfMotor:
     """A force on a joint's coordinate q: by_control u + constant - stiffness q - damping q'.
 
-    joint   index in `scalars`
+    joint   index in `scalars`, or place of a tendon's own coordinate after them
     index   of the actuator, or of the tendon whose spring it is
     name    of what it is in the file; "" for none
     control u at the start of a motion
@@ -67,16 +69,11 @@ class Motors:
         return sorted({motor.index for motor in self.found})
 
 
-@dataclass(frozen=True)
-class Length:
-    """sum_i slopes[i] q_i + shift over joints (index in `scalars`)."""
+def motors(mjcf: Mjcf, control: Array, state: Array, lines: Mapping[int, int] = NO_LINES) -> Motors:
+    """The actuators that are linear, at the controls and the activations of a start.
 
-    slopes: Mapping[int, float]
-    shift: float
-
-
-def motors(mjcf: Mjcf, control: Array, state: Array) -> Motors:
-    """The actuators that are linear, at the controls and the activations of a start."""
+    lines  tendon -> place, counted on from those of the joints, of its own coordinate
+    """
     model, read = mjcf.model, Motors([], Counter(), Counter())
     for a in range(model.nactuator):
         if not mjcf.flags.actuates(int(model.actuator_group[a])):
@@ -91,7 +88,8 @@ def motors(mjcf: Mjcf, control: Array, state: Array) -> Motors:
         slope = model.actuator_gainprm[a] * np.array([1, *[model.actuator_gaintype[a] == 1] * 9])
         # an affine gain is one of the length: at the control of the start
         law = (float(slope[0]), float(bias[0]), *(-(bias[i] + slope[i] * u) for i in (1, 2)))
-        found = _on_joints(mjcf, length, law)
+        line = _line(model, a, lines)
+        found = _on_joints(mjcf, length, law, line)
         if isinstance(found, str):
             read.unread[found] += 1
             continue
@@ -104,31 +102,36 @@ def motors(mjcf: Mjcf, control: Array, state: Array) -> Motors:
     return read
 
 
-def tendon_springs(mjcf: Mjcf) -> tuple[list[MjcfMotor], list[int]]:
-    """Springs and dampers of fixed tendons that one coordinate moves, and the tendons of which
-    nothing is left."""
+def tendon_springs(
+    mjcf: Mjcf, lines: Mapping[int, int] = NO_LINES
+) -> tuple[list[MjcfMotor], list[int]]:
+    """Springs and dampers of fixed tendons, and the tendons of which nothing is left."""
     model, found, used = mjcf.model, [], []
     for t in range(model.ntendon):
-        length = _tendon(mjcf, t)
+        length = fixed_tendon(model, mjcf.scalars, t)
         low, high = model.tendon_lengthspring[t]
         k = float(model.tendon_stiffness[t]) if mjcf.flags.spring else 0.0
         d = float(model.tendon_damping[t]) if mjcf.flags.damper else 0.0
-        if length is None or (k and low != high):
+        limited = model.tendon_limited[t] and mjcf.flags.limit
+        if length is None or (k and low != high and (limited or t not in lines)):
             continue
-        parts = _on_joints(mjcf, length, (0.0, k * float(low), k, d))
+        k *= low == high  # what is slack between two lengths is a limit of the tendon's
+        line = (lines[t], 1.0) if t in lines else None
+        parts = _on_joints(mjcf, length, (0.0, k * float(low), k, d), line)
         if isinstance(parts, str):
             continue
         if k or d:
             name = mjcf.name_of("tendon", t) or f"tendon{t + 1}"
             found += [MjcfMotor(j, t, name, *own) for j, *own in parts]
-        if not any(np.any(getattr(model, f"tendon_{word}")[t]) for word in (
-            "limited", "frictionloss", "armature", "actfrclimited", "dampingpoly",
-            "stiffnesspoly", "springyield")):  # fmt: skip
+        words = ["margin", "actfrclimited", "dampingpoly", "stiffnesspoly", "springyield"]
+        if t not in lines:
+            words += ["limited", "frictionloss", "armature"]
+        if not any(np.any(getattr(model, f"tendon_{word}")[t]) for word in words):
             used.append(t)
     return found, used
 
 
-def _transmission(mjcf: Mjcf, a: int) -> tuple[Length | None, str]:
+def _transmission(mjcf: Mjcf, a: int) -> tuple[Sum | None, str]:
     """Length of an actuator over its gear; or why it is none."""
     model, kind = mjcf.model, int(mjcf.model.actuator_trntype[a])
     target = int(model.actuator_trnid[a, 0])
@@ -136,27 +139,14 @@ def _transmission(mjcf: Mjcf, a: int) -> tuple[Length | None, str]:
     if kind in JOINTS:
         for i, joint in enumerate(mjcf.scalars):
             if joint.index == target:
-                return Length({i: gear}, 0.0), ""
+                return Sum({}, 0.0).plus(Sum({i: 1.0}, 0.0), gear), ""
         return None, "on a ball or free joint"
     if kind == TENDON:
-        length = _tendon(mjcf, target)
+        length = fixed_tendon(model, mjcf.scalars, target)
         if length is None:
             return None, "on a spatial tendon"
-        return Length({i: gear * c for i, c in length.slopes.items()}, gear * length.shift), ""
+        return Sum({}, 0.0).plus(length, gear), ""
     return None, f"on a {TRANSMISSIONS.get(kind, 'transmission unknown here')}"
-
-
-def _tendon(mjcf: Mjcf, t: int) -> Length | None:
-    """Length of a fixed tendon; None for a spatial one."""
-    model, slopes = mjcf.model, {}
-    first = int(model.tendon_adr[t])
-    at = {joint.index: i for i, joint in enumerate(mjcf.scalars)}
-    for w in range(first, first + int(model.tendon_num[t])):
-        i = at.get(int(model.wrap_objid[w])) if model.wrap_type[w] == WRAP_JOINT else None
-        if i is None:
-            return None
-        slopes[i] = slopes.get(i, 0.0) + float(model.wrap_prm[w])
-    return Length(slopes, 0.0)
 
 
 def _unread(model: Any, a: int) -> str:
@@ -191,34 +181,36 @@ def _input(mjcf: Mjcf, a: int, control: Array, state: Array) -> tuple[float, str
     return u, "the filter"
 
 
+def _line(model: Any, a: int, lines: Mapping[int, int]) -> tuple[int, float] | None:
+    """Place of the coordinate that an actuator's tendon is, and the gear; None where it is none."""
+    target = int(model.actuator_trnid[a, 0])
+    if model.actuator_trntype[a] != TENDON or target not in lines:
+        return None
+    return lines[target], float(model.actuator_gear[a, 0])
+
+
 def _on_joints(
-    mjcf: Mjcf, length: Length, law: tuple[float, float, float, float]
+    mjcf: Mjcf,
+    length: Sum,
+    law: tuple[float, float, float, float],
+    line: tuple[int, float] | None = None,
 ) -> list[tuple[int, float, float, float, float]] | str:
     """Parts of MjcfMotor of a force along a length, one a joint; or why it is none.
 
-    law  b, a, k, d of the module
+    law   b, a, k, d of the module
+    line  place of a coordinate that is the length but for a factor, and that factor
     """
     by, constant, k, d = law
     if not k and not d:
-        return [(i, c * by, c * constant, 0.0, 0.0) for i, c in length.slopes.items() if c]
+        return [(i, c * by, c * constant, 0.0, 0.0) for i, c in length.slopes.items()]
     if k < 0 or d < 0:
         return "with a negative stiffness or damping"
-    slopes, shift = length.slopes, length.shift
-    if len(slopes) > 1:
-        slopes, shift = _by_leads(mjcf, length)
-    if len(slopes) > 1:
+    if line is not None:
+        at, c = line
+        return [(at, c * by, c * constant, c * c * k, c * c * d)]
+    if len(length.slopes) > 1:
+        length = length.of_leads(mjcf.followers)
+    if len(length.slopes) > 1:
         return "on a tendon of joints that are not tied to each other"
-    return [(i, c * by, c * (constant - k * shift), c * c * k, c * c * d)
-            for i, c in slopes.items() if c]  # fmt: skip
-
-
-def _by_leads(mjcf: Mjcf, length: Length) -> tuple[dict[int, float], float]:
-    """Slopes and shift of a length by the joints that others follow."""
-    slopes: dict[int, float] = {}
-    shift = length.shift
-    for i, c in length.slopes.items():
-        tie = mjcf.followers.get(i)
-        lead, ratio = (i, 1.0) if tie is None else (tie.lead, tie.ratio)
-        slopes[lead] = slopes.get(lead, 0.0) + c * ratio
-        shift += c * (0.0 if tie is None else tie.shift)
-    return slopes, shift
+    return [(i, c * by, c * (constant - k * length.shift), c * c * k, c * c * d)
+            for i, c in length.slopes.items()]  # fmt: skip

@@ -64,7 +64,9 @@ def closures(mjcf: Mjcf) -> list[MjcfClosure]:
         given = mjcf.name_of("equality", k)
         name = mjcf.names.take("equality", given, f"closure{k + 1}", "_closure")
         held = tuple(mjcf.in_lead(b) @ F for b, F in zip(bodies, frames, strict=True))
-        found.append(MjcfClosure(name, k, KINDS[kind], (leads[0], leads[1]), (held[0], held[1])))
+        turns = kind == WELD and model.eq_data[k][10] != 0  # its torquescale
+        word = KINDS[WELD if turns else CONNECT]
+        found.append(MjcfClosure(name, k, word, (leads[0], leads[1]), (held[0], held[1])))
     return found
 
 

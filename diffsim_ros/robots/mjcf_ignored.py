@@ -9,8 +9,8 @@ import numpy as np
 
 from .mjcf import BALL, CAPSULE, FREE, PLANE, SPHERE, Mjcf, touches
 from .mjcf_actuators import Motors
-from .mjcf_closures import MjcfClosure
 from .mjcf_fields import NAMED, named_fields
+from .mjcf_start import Held
 
 COUNTS = {
     "nsensor": "sensor", "nsite": "site",
@@ -30,12 +30,14 @@ class Used:
     motors      of its actuators; None where the scene has motors of its own instead
     tendons     numbers of tendons of which nothing is left
     closures    equality constraints that hold bodies together; `tied`: numbers of those of joints
+    damped      whether free joints have their damping
     left        name of an equality constraint -> why it is not used
     """
 
     motors: Motors | None = None
     tendons: list[int] = field(default_factory=list)
-    closures: list[MjcfClosure] = field(default_factory=list)
+    closures: list[Held] = field(default_factory=list)
+    damped: bool = True
     left: dict[str, str] = field(default_factory=dict)
 
 
@@ -51,6 +53,9 @@ def ignored(mjcf: Mjcf, used: Used, gravity: object) -> list[str]:
     if left := model.ntendon - len(used.tendons):
         found.append(count(left, "tendon"))
     found += _equalities(mjcf, used)
+    free = model.dof_damping[model.jnt_dofadr[model.jnt_type == FREE]]
+    if not used.damped and mjcf.flags.damper and np.any(free):
+        found.append("damping of free joints (by the velocity stepper)")
     found += _joints(mjcf) + _actuators(mjcf, used.motors) + _geoms(mjcf)
     if not np.allclose(mjcf.gravity, gravity, rtol=0, atol=1e-9):
         why = "" if mjcf.flags.gravity else ", as a flag disables it"
@@ -98,10 +103,14 @@ def _joints(mjcf: Mjcf) -> list[str]:
             numbers["armature"] = model.dof_armature[first[at]]
             numbers["range"] = flags.limit * model.jnt_limited[at]
         found += [f"{n} of {word} joints" for n, values in numbers.items() if np.any(values)]
-    for word, values in (("damping", flags.damper * model.dof_damping),
+    for word, values in (("armature", model.dof_armature),
+                         ("damping", flags.damper * model.dof_damping),
                          ("stiffness", flags.spring * model.jnt_stiffness)):  # fmt: skip
         if number := len(np.unique(np.flatnonzero(values < 0))):
             found.append(f"negative {word} of {count(number, 'coordinate')}")
+    soft = flags.limit * model.jnt_limited * (model.jnt_solref[:, 0] >= 0)
+    if number := int(np.count_nonzero(soft * (model.jnt_solref.min(axis=1, initial=1) <= 0))):
+        found.append(f"solref of the limits of {count(number, 'joint')}, which has a zero")
     if mjcf.heavier:
         names = ", ".join(mjcf.heavier)
         found.append(f"a mass or moments below what the engine takes, of {names}, which got more")

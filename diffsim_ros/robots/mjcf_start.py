@@ -16,8 +16,10 @@ from diffsim_ros.rotation import quat_from_matrix, quat_log
 from .mjcf import Mjcf, MjcfState
 from .mjcf_closures import MjcfClosure, pose_of
 from .mjcf_couplings import Coupling
+from .mjcf_lines import MjcfLine
 
 Array = np.ndarray
+Held = MjcfClosure | MjcfLine
 CLOSED = 1e-6
 """[m, rad] by which what an equality constraint holds may be open at the start."""
 FINE = 1e-11
@@ -40,19 +42,17 @@ class Closing:
 
     state: MjcfState
     moved: tuple[float, float]
-    kept: list[MjcfClosure]
+    kept: list[Held]
     left: dict[str, str]
 
 
-def close(
-    mjcf: Mjcf, state: MjcfState, held: Collection[int], closures: list[MjcfClosure]
-) -> Closing:
+def close(mjcf: Mjcf, state: MjcfState, held: Collection[int], closures: list[Held]) -> Closing:
     """Move a start until what follows, follows, and closures are closed.
 
     held  degrees of freedom that stay, if that is possible
     A constraint that cannot be closed with those before it is left out.
     """
-    kept: list[MjcfClosure] = []
+    kept: list[Held] = []
     left: dict[str, str] = {}
     now = _tied(mjcf, state)
     for closure in closures:
@@ -74,7 +74,7 @@ def close(
     return Closing(now, moved, kept, left)
 
 
-def _rank(mjcf: Mjcf, state: MjcfState, closures: list[MjcfClosure]) -> int:
+def _rank(mjcf: Mjcf, state: MjcfState, closures: list[Held]) -> int:
     """How many independent rows closures have at a start."""
     rows = _rows(mjcf, state, closures)[1] * np.sqrt(_ease(mjcf, ()))
     sizes = np.linalg.svd(rows, compute_uv=False) if rows.size else np.zeros(0)
@@ -93,7 +93,7 @@ def _tied(mjcf: Mjcf, state: MjcfState) -> MjcfState:
 
 
 def _closed(
-    mjcf: Mjcf, state: MjcfState, held: Collection[int], closures: list[MjcfClosure]
+    mjcf: Mjcf, state: MjcfState, held: Collection[int], closures: list[Held]
 ) -> tuple[MjcfState | None, float]:
     """A closed start, None where there is none near; and the gap that stays."""
     import mujoco
@@ -116,10 +116,10 @@ def _closed(
     return (state if worst <= CLOSED / 10 else None), worst
 
 
-def _slowed(mjcf: Mjcf, state: MjcfState, closures: list[MjcfClosure]) -> MjcfState:
+def _slowed(mjcf: Mjcf, state: MjcfState, closures: list[Held]) -> MjcfState:
     """With rates at which nothing opens."""
     _, rows = _rows(mjcf, state, closures)
-    opening = rows @ state.velocity
+    opening = rows @ state.velocity + _drift(mjcf, state, closures)
     if not closures or np.abs(opening).max(initial=0) <= FINE:
         return state
     change = -_least_move(rows, _ease(mjcf, ())) @ opening
@@ -148,7 +148,7 @@ def _spread(joints: list, ties: Mapping[int, Coupling], step: Array) -> Array:
     return step
 
 
-def _rows(mjcf: Mjcf, state: MjcfState, closures: list[MjcfClosure]) -> tuple[Array, Array]:
+def _rows(mjcf: Mjcf, state: MjcfState, closures: list[Held]) -> tuple[Array, Array]:
     """Gaps (n,) of closures and their derivatives (n, nv) by the coordinates that lead."""
     import mujoco
 
@@ -156,7 +156,15 @@ def _rows(mjcf: Mjcf, state: MjcfState, closures: list[MjcfClosure]) -> tuple[Ar
     mujoco.mj_comPos(model, data)
     gaps: list[Array] = [np.zeros(0)]
     rows: list[Array] = [np.zeros((0, model.nv))]
+    coordinates = state.position[[joint.coordinate for joint in mjcf.scalars]]
     for closure in closures:
+        if isinstance(closure, MjcfLine):
+            row = np.zeros((1, model.nv))
+            for i, c in closure.length.slopes.items():
+                row[0, mjcf.scalars[i].velocity] = c
+            gaps.append(np.array([closure.length.at(coordinates)]))
+            rows.append(row)
+            continue
         ends, slopes = [], []
         for body, frame in zip(closure.bodies, closure.frames, strict=True):
             pose = pose_of(data.xpos[body], data.xmat[body].reshape(3, 3)) @ frame
@@ -176,6 +184,28 @@ def _rows(mjcf: Mjcf, state: MjcfState, closures: list[MjcfClosure]) -> tuple[Ar
         found[:, lead.velocity] += tie.ratio * found[:, joint.velocity]
         found[:, joint.velocity] = 0
     return np.concatenate(gaps), found
+
+
+def _drift(mjcf: Mjcf, state: MjcfState, closures: list[Held]) -> Array:
+    """Rates (n,) of the gaps by how mocap bodies move."""
+    rates: list[Array] = [np.zeros(0)]
+    data = mjcf.data_at(state)
+    for closure in closures:
+        if isinstance(closure, MjcfLine):
+            rates.append(np.zeros(1))
+            continue
+        sides = zip(closure.bodies, closure.frames, (-1.0, 1.0), strict=True)
+        linear, angular = np.zeros(3), np.zeros(3)
+        for body, frame, sign in sides:
+            row = int(mjcf.model.body_mocapid[body])
+            if row < 0 or state.drift is None:
+                continue
+            arm = data.xmat[body].reshape(3, 3) @ frame[:3, 3]
+            velocity, omega = (rows[row] for rows in state.drift)
+            linear += sign * (velocity + np.cross(omega, arm))
+            angular += sign * omega
+        rates += [linear, angular] if closure.kind == "weld" else [linear]
+    return np.concatenate(rates)
 
 
 def _difference(mjcf: Mjcf, before: Array, after: Array) -> Array:

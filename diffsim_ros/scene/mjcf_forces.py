@@ -3,27 +3,34 @@ joint's damping and armature come to."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from diffsim_ros.robots.mjcf import Mjcf, MjcfJoint, Placed, plain
 from diffsim_ros.robots.mjcf_actuators import MjcfMotor
+from diffsim_ros.robots.mjcf_lines import MjcfLine
 from diffsim_ros.scene import robot_pieces as pieces
 from diffsim_ros.units import MOST_TURNED
 
 Array = np.ndarray
+Acted = MjcfJoint | MjcfLine
 
 
 class MjcfForces:
     """Links of one robot.
 
     prefix  of names in the scene
-    q       coordinates (n,) of the scalar joints at the start
+    joints  the scalar joints, then tendons that are coordinates of their own
+    q       coordinates (n,) of both at the start
     """
 
-    def __init__(self, mjcf: Mjcf, start: Placed, prefix: str, q: Array) -> None:
+    def __init__(
+        self, mjcf: Mjcf, start: Placed, prefix: str, joints: Sequence[Acted], q: Array
+    ) -> None:
         self.mjcf, self.start, self.prefix, self.q = mjcf, start, prefix, q
+        self.joints = joints
 
     def springs(self) -> list[dict]:
         """Springs of joints: position motors that nobody moves."""
@@ -42,7 +49,7 @@ class MjcfForces:
         """
         found = []
         for motor in motors:
-            joint = self.mjcf.scalars[motor.joint]
+            joint = self.joints[motor.joint]
             first = f"{motor.name}_{word}" if word else pieces.motor_name(joint.name)
             name = self._new(first)
             if motor.stiffness > 0:
@@ -66,7 +73,7 @@ class MjcfForces:
         return self.prefix + self.mjcf.names.take("", "", plain(name))
 
     def _follower(
-        self, name: str, joint: MjcfJoint, key: float | str, stiffness: float, damping: float
+        self, name: str, joint: Acted, key: float | str, stiffness: float, damping: float
     ) -> dict[str, Any]:
         return {
             "name": name, "type": "motor", "joint": self.prefix + joint.name, "kind": "position",
@@ -97,7 +104,7 @@ class MjcfForces:
                 })  # fmt: skip
         return found
 
-    def free_joints(self, gravity: Array, turn: Array, at: Array) -> list[dict]:
+    def free_joints(self, gravity: Array, turn: Array, at: Array, damped: bool) -> list[dict]:
         """What damps free bodies, and their armatures: a joint to the world without stiffness, a
         payload at the body's origin and the force that its weight is not."""
         mjcf, model, found = self.mjcf, self.mjcf.model, []
@@ -110,7 +117,7 @@ class MjcfForces:
             name, own = mjcf.body_names[lead], self.prefix + mjcf.body_names[lead]
             origin = -mjcf.inertials[lead].centre
             place = self.start.body(lead).seen(turn, at).position
-            if damping > 0:
+            if damping > 0 and damped:
                 found.append({
                     "name": self._new(f"{name}_damping"), "type": "joint", "kind": "ball",
                     "body_b": own, "position": place.tolist(),
@@ -130,7 +137,7 @@ class MjcfForces:
         return found
 
 
-def number(q: float, joint: MjcfJoint) -> float | str:
+def number(q: float, joint: Acted) -> float | str:
     """A coordinate as a file has it: an angle beyond a turn names its unit."""
     q = float(q)
     return f"{q!r} rad" if joint.turns and abs(q) > MOST_TURNED else q

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -20,12 +21,15 @@ from diffsim_ros.robots.mjcf import Mjcf, MjcfJoint, MjcfState, Placed, load_mjc
 from diffsim_ros.robots.mjcf_actuators import motors, tendon_springs
 from diffsim_ros.robots.mjcf_closures import closures
 from diffsim_ros.robots.mjcf_ignored import Used, count, ignored
+from diffsim_ros.robots.mjcf_lines import SUM, MjcfLine, equality_lines, tendon_lines
 from diffsim_ros.robots.mjcf_start import CLOSED, Closing, close
 from diffsim_ros.robots.robot import Inertial
 from diffsim_ros.rotation import quat_from_matrix
 from diffsim_ros.scene import robot_pieces as pieces
 from diffsim_ros.scene import schema_robots
 from diffsim_ros.scene.mjcf_forces import MjcfForces, number
+from diffsim_ros.scene.mjcf_lines import LineParts
+from diffsim_ros.scene.mjcf_mocap import prescribed, started
 from diffsim_ros.scene.placing import absolute
 from diffsim_ros.scene.robot_pieces import RobotParts
 
@@ -37,19 +41,19 @@ LEAST = 1e-12
 """Mass [kg] that the engine takes."""
 
 
-def mjcf_parts(reader: Reader, options: dict, key: str, gravity: object) -> RobotParts:
+def mjcf_parts(reader: Reader, options: dict, key: str, world: Mapping) -> RobotParts:
     """The parts; a UserWarning names what the MJCF has and the scene does not.
 
-    gravity  of the scene (3,) [m/s^2].  Raises InputError.
+    world  of the scene, resolved: its gravity and its stepper.  Raises InputError.
     """
     if options["base"] is not None:
         rule = "none: free joints of the MJCF say which bodies are free"
         raise reader.error(join(key, "base"), options["base"], rule, "remove it")
     mjcf = load_mjcf(absolute(reader, options["mjcf"]))
-    robot = _Robot(reader, mjcf, options, key, np.array(gravity, float))
+    robot = _Robot(reader, mjcf, options, key, world)
     parts = RobotParts(robot.bodies(), robot.links(), robot.planes())
     said = []
-    if left := ignored(mjcf, robot.used, gravity):
+    if left := ignored(mjcf, robot.used, world["gravity"]):
         said.append(f"not used of the file: {'; '.join(left)}")
     said += robot.changed
     if said:
@@ -64,11 +68,11 @@ class _Robot:
     used     what is taken of the file;  changed  sentences on what the start is not as asked
     """
 
-    def __init__(self, reader: Reader, mjcf: Mjcf, options: dict, key: str, gravity: Array) -> None:
+    def __init__(self, reader: Reader, mjcf: Mjcf, options: dict, key: str, world: Mapping) -> None:
         self.reader, self.mjcf, self.options, self.key = reader, mjcf, options, key
         self.prefix, self.names = options["prefix"], mjcf.body_names
         self.turn, self.at = pieces.placed(reader, options, key)
-        self.gravity = gravity
+        self.gravity = np.array(world["gravity"], float)
         self.how = pieces.coordinates(reader, options, key)
         if self.how == "maximal":
             mjcf.untie()
@@ -76,19 +80,31 @@ class _Robot:
         if isinstance(which, bool) or not isinstance(which, (str, int, type(None))):
             raise reader.error(place, which, "the name of a keyframe, or its number")
         state = mjcf.keyframe(which, reader.place, place)
+        place = join(key, "mocap")
+        self.mocap = prescribed(reader, mjcf, options["mocap"], place)
+        state = started(reader, mjcf, state, self.mocap, place, self.turn, self.at)
         self.held = self._put(state)
         self._set_base(state.velocity, mjcf.placed(state))
-        self.used, self.changed = Used(), []
-        state = self._closed(state)
+        self.used, self.changed = Used(damped=world["stepper"] != "velocity"), []
+        sums = self.how == "reduced" and self.used.damped
+        state = self._closed(state, equality_lines(mjcf) if sums else [])
         of = [joint.coordinate for joint in mjcf.scalars]
         self.q = state.position[of]
         self.start: Placed = mjcf.placed(state)
         self.limits = self._limit_laws()
         self.groups = self._groups()
-        springs, self.used.tendons = tendon_springs(mjcf)
-        self.tendon_springs = springs
+        tendons = tendon_lines(mjcf) if sums else []
+        places = {line.number: len(mjcf.scalars) + k for k, line in enumerate(tendons)}
+        self.acted = [*mjcf.scalars, *tendons]
+        self.tendon_springs, self.used.tendons = tendon_springs(mjcf, places)
         if options["drive"] is None:
-            self.used.motors = motors(mjcf, state.control, state.activation)
+            self.used.motors = motors(mjcf, state.control, state.activation, places)
+        rates = state.velocity[[joint.velocity for joint in mjcf.scalars]]
+        self.lines = [
+            LineParts(mjcf, line, options, self.at, self.q, rates)
+            for line in [*tendons, *self.used.closures]
+            if isinstance(line, MjcfLine)
+        ]
 
     def _put(self, state: MjcfState) -> list[int]:
         """Angles and rates of the scene into a state; degrees of freedom that it gives by name."""
@@ -112,9 +128,9 @@ class _Robot:
         held = {leads.get(i, i) for i in named}
         return sorted(mjcf.scalars[i].velocity for i in held)
 
-    def _closed(self, state: MjcfState) -> MjcfState:
+    def _closed(self, state: MjcfState, sums: list[MjcfLine]) -> MjcfState:
         """The start with equality constraints closed; InputError where that is not to be done."""
-        found = closures(self.mjcf)
+        found = [*closures(self.mjcf), *sums]
         closing = close(self.mjcf, state, self.held, found)
         before = self.mjcf.placed(state)
         open_by = {one.name: one.gap(before) for one in found}
@@ -207,7 +223,8 @@ class _Robot:
             motion = self.start.body(b).seen(self.turn, self.at)
             pose = {"position": motion.position.tolist(),
                     "orientation": quat_from_matrix(motion.turn).tolist()}  # fmt: skip
-            found[self.prefix + self.names[b]] = {"type": "kinematic", "pose": pose}
+            own = self.mocap.get(b, {"type": "kinematic", "pose": pose})
+            found[self.prefix + self.names[b]] = own
         drawn = self.mjcf.drawn()
         for b in self.mjcf.bodies:
             own, joints = self.mjcf.inertials[b], self.mjcf.joints_of(b)
@@ -234,6 +251,8 @@ class _Robot:
                     radius, centres = self.groups[b][k]
                     part["contact_spheres"] = {"points": {"radius": radius, "positions": centres}}
                 found[name] = part
+        for line in self.lines:
+            found |= line.bodies()
         return found
 
     def links(self) -> list[dict]:
@@ -262,6 +281,8 @@ class _Robot:
             for other in others:
                 found.append(common | {"name": f"{other}_weld", "kind": "weld", "body_a": name,
                                        "body_b": other, "position": point})  # fmt: skip
+        for line in self.lines:
+            found += line.links()
         return found + self._closures(common) + self._forces() + self._payload()
 
     def _closures(self, common: dict[str, Any]) -> list[dict]:
@@ -269,6 +290,8 @@ class _Robot:
         how = "constrained" if common["coordinates"] == "reduced" else "maximal"
         found = []
         for closure in self.used.closures:
+            if closure.kind == SUM:
+                continue
             name = self.prefix + closure.name
             ends = [self.prefix + self.names[b] if b else None for b in closure.bodies]
             point = self.at + self.turn @ closure.pose(self.start, 1)[:3, 3]
@@ -340,7 +363,9 @@ class _Robot:
 
     def _forces(self) -> list[dict]:
         """Springs and motors: those of `drive`, else of the file; what acts on bodies."""
-        forces = MjcfForces(self.mjcf, self.start, self.prefix, self.q)
+        own = [line.coordinate for line in self.lines if line.line.kind != SUM]
+        at = np.append(self.q, own)
+        forces = MjcfForces(self.mjcf, self.start, self.prefix, self.acted, at)
         found = forces.springs() + forces.motors(self.tendon_springs, "spring")
         if self.used.motors is None:
             key = join(self.key, "drive")
@@ -348,7 +373,7 @@ class _Robot:
         else:
             found += forces.motors(self.used.motors.found)
         found += forces.compensation(self.gravity)
-        return found + forces.free_joints(self.gravity, self.turn, self.at)
+        return found + forces.free_joints(self.gravity, self.turn, self.at, damped=self.used.damped)
 
     def _payload(self) -> list[dict]:
         if self.options["payload"] is None:

@@ -39,7 +39,7 @@ def resolve(raw: object, place: object) -> Parts:
     for name, value in scene["materials"].items():
         section = reader.section(Material.section(), value, f"materials.{name}")
         parts.materials[name] = Material(**section)
-    add_robots(reader, scene, parts.world["gravity"])
+    add_robots(reader, scene, parts.world)
     if not scene["bodies"]:
         raise reader.error("bodies", scene["bodies"], "at least one body")
     read_bodies(parts, scene["bodies"])

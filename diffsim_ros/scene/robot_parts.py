@@ -41,17 +41,17 @@ LARGEST_PICTURE = 4_000_000
 """Bytes of a mesh that a picture of a link is read from: a scene is to load at once."""
 
 
-def add_robots(reader: Reader, scene: dict, gravity: object) -> None:
+def add_robots(reader: Reader, scene: dict, world: Mapping) -> None:
     """Put the parts of every robot into bodies, links and sdfs (links before those of the file).
 
-    gravity  of the scene (3,) [m/s^2]
+    world  of the scene, resolved
     """
     links: list[dict] = []
     for name, value in scene.pop("robots").items():
         key = f"robots.{name}"
         options = reader.section(schema_robots.ROBOT, value, key)
         if _source(reader, options, key) == "mjcf":
-            parts = mjcf_parts(reader, options, key, gravity)
+            parts = mjcf_parts(reader, options, key, world)
         else:
             parts = _urdf_parts(reader, options, key)
         for group, what in (("bodies", "links whose names no body has"),
@@ -73,8 +73,9 @@ def _source(reader: Reader, options: dict, key: str) -> str:
     for name in ("keyframe", "limits"):
         if given[0] == "urdf" and options[name] is not None:
             raise reader.error(join(key, name), options[name], "none: of an MJCF alone")
-    if given[0] == "urdf" and not options["close"]:
-        raise reader.error(join(key, "close"), False, "none: of an MJCF alone")
+    for name, default in (("close", True), ("mocap", {})):
+        if given[0] == "urdf" and options[name] != default:
+            raise reader.error(join(key, name), options[name], "none: of an MJCF alone")
     for name in HOLDING:
         if given[0] == "mjcf" and options[name] is not None:
             raise reader.error(join(key, name), options[name], "none: of a URDF alone")

@@ -30,6 +30,12 @@ ROBOT: Section = {
         "that they do, with a warning, or refused",
         default=True,
     ),
+    "mocap": Field(
+        "mapping",
+        "of an MJCF: mocap body -> its motion, world frame: pose, keys or waypoints of a kinematic "
+        "body; of those not named: they stand",
+        default={},
+    ),
     "joints": Field(
         "list", "of a URDF: joints that move; the others are held still; absent: all move"
     ),
