@@ -8,7 +8,7 @@ import numpy
 import numpy.typing
 import typing
 from . import _engine_spatial as spatial
-__all__: list[str] = ['ArticulatedModel', 'Boolean', 'Box', 'CancelToken', 'Capsule', 'Chain', 'Complement', 'Cone', 'ContactProblem', 'Cylinder', 'Difference', 'HalfSpaces', 'Intersection', 'InvalidInput', 'LeggedModel', 'LevelSet', 'LinearSolver', 'MotionLimits', 'MotionProblem', 'MotionSolverOptions', 'MotionTask', 'Offset', 'Options', 'Output', 'ParameterInfo', 'Plane', 'PoseTask', 'Rollout', 'Scene', 'Sdf', 'Segment', 'Snapshot', 'Sphere', 'Torus', 'Transformed', 'TreeJoint', 'TreeLink', 'TriangleMesh', 'Union', 'exp_rotation', 'has_openvdb', 'left_jacobian', 'left_jacobian_derivative', 'left_jacobian_inverse', 'linear_solve', 'log_rotation', 'nearest_on_surface', 'rollout', 'rollout_batch', 'spatial', 'vdb_format']
+__all__: list[str] = ['ArticulatedModel', 'Boolean', 'Box', 'CancelToken', 'Capsule', 'Chain', 'Complement', 'Cone', 'ContactProblem', 'Cylinder', 'Difference', 'HalfSpaces', 'Intersection', 'InvalidInput', 'LeggedModel', 'LevelSet', 'LinearSolver', 'MotionLimits', 'MotionProblem', 'MotionSolverOptions', 'MotionTask', 'Offset', 'Options', 'Output', 'ParameterInfo', 'Plane', 'PoseTask', 'Rollout', 'Scene', 'Sdf', 'Segment', 'Snapshot', 'Sphere', 'Torus', 'Transformed', 'TreeJoint', 'TreeLink', 'TriangleMesh', 'Union', 'exp_rotation', 'has_openvdb', 'instruction_set', 'left_jacobian', 'left_jacobian_derivative', 'left_jacobian_inverse', 'linear_solve', 'log_rotation', 'nearest_on_surface', 'rollout', 'rollout_batch', 'spatial', 'vdb_format']
 class InvalidInput(diffsim_ros.errors.EngineInputError):
     pass
 class Sdf:
@@ -1121,6 +1121,10 @@ def Union(members: collections.abc.Sequence[Sdf], width: typing.SupportsFloat | 
 def exp_rotation(theta: typing.Annotated[numpy.typing.ArrayLike, numpy.float64, "[3, 1]"]) -> typing.Annotated[numpy.typing.NDArray[numpy.float64], "[3, 3]"]:
     """
     R = exp([theta]x), (3, 3), of a rotation vector [rad]  [G 4.6.1].
+    """
+def instruction_set() -> str:
+    """
+    Instruction set that the engine was compiled for: x86-64-v2, -v3, -v4 ... (its least level).
     """
 def left_jacobian(theta: typing.Annotated[numpy.typing.ArrayLike, numpy.float64, "[3, 1]"]) -> typing.Annotated[numpy.typing.NDArray[numpy.float64], "[3, 3]"]:
     """

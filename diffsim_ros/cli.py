@@ -61,10 +61,21 @@ class _Parser(argparse.ArgumentParser):
         raise _Unusable(f"{self.prog}: {message}; try {self.prog} --help")
 
 
+class _Version(argparse.Action):
+    """Prints the version, and what was built for which machine, which takes an import."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object, **__: object) -> NoReturn:
+        from diffsim_ros.commands.built import built_for
+
+        print(f"diffsim {__version__}: {built_for()}")
+        parser.exit()
+
+
 def make_parser(named: Iterable[str] = tuple(COMMANDS)) -> argparse.ArgumentParser:
     """Build the command line of `diffsim`, with the arguments of the commands in `named`."""
     parser = _Parser(prog="diffsim", description="Differentiable simulation: real2sim, planning.")
-    parser.add_argument("--version", action="version", version=f"diffsim {__version__}")
+    text = "version, and what the engine was built for"
+    parser.add_argument("--version", action=_Version, nargs=0, help=text)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, text in COMMANDS.items():
         command = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")

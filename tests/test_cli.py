@@ -41,7 +41,8 @@ def short_scene(folder, **world):
 
 def test_help_version_and_no_command(capsys):
     assert main(["--version"]) == 0
-    assert __version__ in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert __version__ in shown and "engine for " in shown and "OpenBLAS kernel " in shown
     assert main(["--help"]) == 0
     shown = capsys.readouterr().out
     assert all(name in shown for name in COMMANDS)

@@ -176,6 +176,15 @@ def shell(script: str, **environment: str) -> str:
     return done.stdout.strip()
 
 
+def test_an_engine_for_other_instructions_is_another_one():
+    keys = [shell("native_key venv")]
+    keys += [shell("native_key venv", DIFFSIM_ARCH=f"x86-64-v{n}") for n in (2, 3)]
+    assert len(set(keys)) == 3
+    assert keys[0] == shell("native_key venv", DIFFSIM_ARCH="native")
+    wrong = shell("(set_up) 2>&1 || echo $?", DIFFSIM_ARCH="native -O0")
+    assert wrong.startswith("run: DIFFSIM_ARCH=native -O0: must be native") and wrong.endswith("2")
+
+
 def test_openvdb_is_asked_for_once_and_its_absence_stops_nobody(tmp_path):
     """apt-get fails here; the set-up goes on with one line, and does not try again."""
     (tmp_path / "log").mkdir()

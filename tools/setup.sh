@@ -13,6 +13,8 @@ ROS_ROOT=${DIFFSIM_ROS_ROOT:-/opt/ros/jazzy}
 APT=(apt-get install -y --no-install-recommends)
 OPENVDB=(libopenvdb-dev libboost-dev)  # Debian's libopenvdb-dev forgets that it needs Boost's headers
 OPEN3D=(libusb-1.0-0 libgl1 libegl1 libgomp1)  # what Open3D's wheel does not bring
+# -march of the engine: native, or x86-64-v2, x86-64-v3 ... for another machine, or to compare.
+ENGINE_ARCH=${DIFFSIM_ARCH:-native}
 OVERLAY=(tf2_msgs mocap4r2_msgs motion_capture_tracking_interfaces control_msgs ur_msgs)
 # Enough of a distribution to run the nodes and to build our interfaces (all in ros-base).
 ROS_NEEDS=(rclpy rmw_fastrtps_cpp sensor_msgs nav_msgs visualization_msgs diagnostic_msgs std_srvs
@@ -23,6 +25,8 @@ die() { printf 'run: %s\n' "$*" >&2; exit 2; }
 
 set_up() {
   local lock absent key venv_key package folder process beside=()
+  [[ $ENGINE_ARCH =~ ^[A-Za-z0-9.+-]+$ ]] ||
+    die "DIFFSIM_ARCH=$ENGINE_ARCH: must be native, x86-64-v2, x86-64-v3 or another -march"
   forget_callers_environment
   choose_ros
   mkdir -p "$BUILD/log"
@@ -40,8 +44,7 @@ set_up() {
   stage venv "$venv_key" "virtual environment" make_venv
   # The engine needs pybind11 alone: it is compiled while the other packages come. A generator of
   # interfaces keeps one core busy at most.
-  key=$(digest "$ROOT/native" "$ROOT/CMakeLists.txt" <<< "$venv_key $(cpu) $(has_openvdb && echo OpenVDB)")
-  stage native "$key" "C++ engine, 2-4 min the first time" build_native &
+  stage native "$(native_key "$venv_key")" "C++ engine, 2-4 min the first time" build_native &
   beside+=($!)
   stage packages "$venv_key" "Python packages, 1-2 min" install_packages
   enter_environment
@@ -91,6 +94,12 @@ read_stamp() { cat "$VENV/.stages/$1" 2> /dev/null || true; }
 digest() {
   { cat; find "$@" -type f ! -name '*.pyc' -print0 | LC_ALL=C sort -z | xargs -0r sha256sum; } |
     sha256sum | cut -c1-32
+}
+
+# native_key KEY_OF_VENV
+native_key() {
+  digest "$ROOT/native" "$ROOT/CMakeLists.txt" \
+    <<< "$1 $(cpu) $ENGINE_ARCH $(has_openvdb && echo OpenVDB)"
 }
 
 # -march=native: an engine from another kind of CPU could crash here.
@@ -153,7 +162,7 @@ build_native() {
   local build=$BUILD/native library
   grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$ROOT" "$build/CMakeCache.txt" || rm -rf "$build"
   cmake -S "$ROOT" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DDIFFSIM_AMENT=OFF \
-    -DPython3_EXECUTABLE="$VENV/bin/python" -DDIFFSIM_CPU="$(cpu)"
+    -DPython3_EXECUTABLE="$VENV/bin/python" -DDIFFSIM_CPU="$(cpu)" -DDIFFSIM_ARCH="$ENGINE_ARCH"
   cmake --build "$build" --target _engine
   library=$(compgen -G "$build/_engine*.so")
   # Renamed into place: a process that has the old engine loaded keeps it.

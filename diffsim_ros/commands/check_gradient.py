@@ -3,7 +3,8 @@
 A scene is checked with the objective (1, 1/2, 1/4) . (mean final position), by its `parameters:`
 or, where it has none, by every number of the scene that is not at a bound.  An estimation is
 checked with its own objective on its first training trials, one by one.  Whether the derivative of
-the steps as run is that of the motion is a second question (inverse/gradient_settling.py).
+the steps as run is that of the motion is a second question (inverse/gradient_settling.py), and for
+how large a change it holds a third one (inverse/gradient_reach.py).
 """
 
 from __future__ import annotations
@@ -35,9 +36,12 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     add_changes(command, "world.step=1/500")
     command.add_argument("--directions", type=int, default=20, help="random directions [20]")
     command.add_argument("--seed", type=int, default=0, help="of the directions [0]")
-    text = "leave out whether derivatives depend on the step and on the phase of contacts"
+    text = "leave out whether derivatives depend on the step, on the phase of contacts, and for "
+    text += "which changes they hold"
     command.add_argument("--no-settling", action="store_true", help=text)
-    text = "exit 3 where a derivative is not that of the motion either"
+    text = (
+        "exit 3 too where a derivative is not that of the motion, or holds for small changes only"
+    )
     command.add_argument("--strict", action="store_true", help=text)
     add_results(command, report="")
 
@@ -197,6 +201,10 @@ def figures(report: Any, settling: list) -> dict:
         verdicts = [p.verdict for one in reports for p in one.parameters]
         found["settling_derivatives"] = len(verdicts)
         found["settling_unsettled"] = sum(v != "settled" for v in verdicts)
+        reached = [p.reach for one in reports for p in one.parameters if p.reach is not None]
+        found["settling_small_changes"] = sum(not reach.enough for reach in reached)
+        shares = [r.right_up_to / r.usual for r in reached if math.isfinite(r.right_up_to)]
+        found["settling_least_reach"] = min(shares, default=None)
         found["settling_worst_error"] = max(one.worst for one in reports)
         found["settling_without_limit"] = sum(not one.limit for one in reports)
         growths = [one.growth for one in reports if math.isfinite(one.growth)]
@@ -239,7 +247,10 @@ def settled_problem(report: Any) -> dict:
         "jumps": report.jumps,
         "spread_at_fraction_of_step": {f"1/{n}": spread for n, spread in report.spreads},
         "failed_runs": report.failed,
-        "parameters": [vars(p) for p in report.parameters],
+        "parameters": [
+            vars(p) | {"reach": None if p.reach is None else vars(p.reach)}
+            for p in report.parameters
+        ],
     }
 
 
@@ -254,15 +265,17 @@ def listing(report: Any) -> str:
 
 
 def settling_listing(report: Any) -> str:
-    """A problem's derivatives beside the motion's as a table, the worst first, and the summary."""
+    """A problem's derivatives beside the motion's, the unsettled first, and the summary."""
     from diffsim_ros.inverse.gradient_settling import percent
 
     if isinstance(report, tuple):
         return f"\n{report[0]}: other steps and phases were not examined: {report[1]}"
-    rows = [["derivative by", "at the step", "the motion's", "phases", "h/2", "h/4", "error", ""]]
-    for p in sorted(report.parameters, key=lambda p: -p.error)[:SHOWN]:
+    head = "derivative by", "at the step", "the motion's", "phases", "h/2", "h/4", "error"
+    rows = [[*head, "right up to", ""]]
+    for p in sorted(report.parameters, key=lambda p: (p.verdict == "settled", -p.error))[:SHOWN]:
         shares = (percent(v) for v in (p.spread, p.half, p.quarter, p.error))
-        rows.append([p.name, f"{p.gradient:.4g}", f"{p.reference:.4g}", *shares, p.verdict])
+        reach = "" if p.reach is None else p.reach.short
+        rows.append([p.name, f"{p.gradient:.4g}", f"{p.reference:.4g}", *shares, reach, p.verdict])
     hidden = len(report.parameters) - SHOWN
     more = f"\n... and {hidden} with smaller errors in result.yaml" if hidden > 0 else ""
     return f"\n{table(rows)}{more}\n{report.summary()}"

@@ -13,6 +13,9 @@ Where a force jumps at touchdown, g_h may be the same at all phases and steps, a
 the motion jumps whenever a touchdown moves to another step, which no derivative contains.  Secants
 of the motion at h/8 over changes that move touchdowns across many steps do: they take the place of
 G where they differ from it.  If a start grows so much that secants mean nothing, there are none.
+
+Third, a derivative that converges may still hold only for changes that nobody makes, because the
+motion is chaotic: differences over decades of size are beside it (gradient_reach.py).
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ import numpy as np
 
 from diffsim_ros.errors import InputError
 
+from .gradient_reach import LEAST, MOST, NAMED, Reach, reaches
 from .optimizers import starting_point
 from .resampled import APART, Refined
 from .settling_cause import Cause, cause_of
@@ -50,7 +54,8 @@ LASTING = 0.5  # of the spread at h, at a quarter and an eighth of it: no limit
 class Settling:
     """One parameter: g_h, G, and relative to D_i (see the module) the rest.
 
-    verdict  settled | rough | does not mean the motion | grows
+    verdict  settled | rough | does not mean the motion | small changes only | grows
+    reach    for which changes it is right; None: not tried, as of many others that are off
     """
 
     name: str
@@ -61,6 +66,17 @@ class Settling:
     quarter: float
     error: float
     verdict: str
+    reach: Reach | None = None
+
+    @property
+    def converged(self) -> bool:
+        """Whether it is the derivative of the motion, if only for small changes."""
+        return self.error <= SETTLED
+
+    @property
+    def reaches(self) -> bool:
+        """Whether it is right for changes that users make, as far as is known."""
+        return self.reach is None or self.reach.enough
 
 
 @dataclass(frozen=True)
@@ -99,28 +115,47 @@ class SettlingReport:
 
     def summary(self) -> str:
         """A sentence on each thing that a user should know."""
-        loose = [p for p in self.parameters if p.verdict != "settled"]
+        loose = [p for p in self.parameters if not p.converged]
         head = f"{self.label}: " if self.label else ""
         if self.settled:
             count = f"all {len(self.parameters)} derivatives"
             lines = [f"settled: {count} are the motion's, to {percent(self.worst)} at this step"]
+            if any(p.reach is not None for p in self.parameters):
+                lines[0] += f", and right for changes of {percent(LEAST)} of usual ones"
         else:
+            lines = self._unsettled(loose)
+        if any(p.verdict == "grows" for p in self.parameters):
+            lines.append(
+                f"a small change of the start grows {self.growth:.2g} times until the end"
+                + (": no step near this one gives a derivative that has converged" if loose else "")
+                + "; shorten the motion"
+            )
+        if not self.limit:
+            lines.append(self._no_limit())
+        unseen = sum(p.reach is None and p.error <= ROUGH for p in self.parameters)
+        if unseen and unseen < len(self.parameters):
+            lines.append(f"changes were tried of the {MOST} largest derivatives, of {unseen} not")
+        if self.failed:
+            lines.append(f"{self.failed} runs with other steps failed and were left out")
+        return head + "\n".join(lines)
+
+    def _unsettled(self, loose: list[Settling]) -> list[str]:
+        """Which derivatives do not converge, and which hold only for small changes."""
+        lines = []
+        if loose or not self.limit:
             count = f"{len(loose)} of {len(self.parameters)} derivatives"
             lines = [f"NOT SETTLED: {count} are not the motion's, by up to {percent(self.worst)}"]
             if self.cause and any(p.spread > SETTLED for p in loose):
                 lines[0] += f"; most of it arises where {self.cause}"
             elif self.limit:
                 lines[0] += "; a smaller step helps, the phase of contacts matters little"
-        if any(p.verdict == "grows" for p in loose):
-            lines.append(
-                f"a small change of the start grows {self.growth:.2g} times until the end: no step "
-                "near this one gives a derivative that has converged; shorten the motion"
-            )
-        if not self.limit:
-            lines.append(self._no_limit())
-        if self.failed:
-            lines.append(f"{self.failed} runs with other steps failed and were left out")
-        return head + "\n".join(lines)
+        short = [p for p in self.parameters if not p.reaches]
+        if short:
+            count = f"{len(short)} of {len(self.parameters)} derivatives"
+            word = "" if lines else "NOT SETTLED: "
+            lines.append(f"{word}{count} do not predict changes of {percent(LEAST)} of usual ones:")
+            lines += [f"  {p.name}: {p.reach}" for p in sorted(short, key=_narrow)[:NAMED]]
+        return lines
 
     def _no_limit(self) -> str:
         text = "the derivative does not converge to the motion's as the step decreases: "
@@ -134,6 +169,13 @@ class SettlingReport:
             text += f"; {', '.join(self.lawless)}: damping thesis has a force that jumps at "
             text += "touchdown, take continuous or ramped"
         return text
+
+
+def _narrow(parameter: Settling) -> tuple[float, float]:
+    """Sorts the narrowest reaches first, the largest derivatives before others."""
+    reach = parameter.reach
+    assert reach is not None
+    return reach.right_up_to / reach.usual, -abs(parameter.gradient)
 
 
 def percent(share: float) -> str:
@@ -175,6 +217,7 @@ def check_settling(
         G = runs.corrected(G, chosen, 2 * SECANTS if jumps else SECANTS)
     D, error = relative(G)
     loose = error > SETTLED
+    reach = reaches(runs.problem, z, y, g, lost=error > ROUGH, threads=runs.workers, cancel=cancel)
     cause = None
     if np.any(loose):
         others = [run.rollouts for run in coarse if run is not None]
@@ -184,9 +227,9 @@ def check_settling(
     wide = at_fine.std(axis=0) / D
     columns = np.array([g, G, at_coarse.std(axis=0) / D, *changes, error]).T.tolist()
     parameters = tuple(
-        Settling(name, g_i, G_i, s_i, half, quarter, e_i, _verdict(e_i, w_i, growth))
-        for name, w_i, (g_i, G_i, s_i, half, quarter, e_i) in zip(
-            problem.names, wide.tolist(), columns, strict=True
+        Settling(name, g_i, G_i, s_i, half, quarter, e_i, _verdict(e_i, w_i, growth, of), of)
+        for name, w_i, of, (g_i, G_i, s_i, half, quarter, e_i) in zip(
+            problem.names, wide.tolist(), reach, columns, strict=True
         )
     )
     return SettlingReport(
@@ -201,9 +244,11 @@ def phases(refinement: int, count: int) -> list[float]:
     return (refinement * (1.0 + SHIFT * parts / count)).tolist()
 
 
-def _verdict(error: float, fine: float, growth: float) -> str:
-    """By the error at h and the spread at h/4."""
+def _verdict(error: float, fine: float, growth: float, reach: Reach | None) -> str:
+    """By the error at h, the spread at h/4, and for which changes it is right."""
     if error <= ROUGH:
+        if reach is not None and not reach.enough:
+            return "grows" if growth > GROWTH else "small changes only"
         return "settled" if error <= SETTLED else "rough"
     return "grows" if growth > GROWTH and fine > ROUGH else "does not mean the motion"
 

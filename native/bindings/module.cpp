@@ -1,5 +1,27 @@
 #include "bindings.hpp"
 
+namespace {
+
+// What the compiler was allowed to use: sums round differently with and without fused multiply-add.
+const char* instruction_set() {
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512CD__) && \
+    defined(__AVX512DQ__) && defined(__AVX512VL__)
+  return "x86-64-v4";
+#elif defined(__AVX2__) && defined(__FMA__) && defined(__BMI2__)
+  return "x86-64-v3";
+#elif defined(__SSE4_2__)
+  return "x86-64-v2";
+#elif defined(__x86_64__)
+  return "x86-64";
+#elif defined(__aarch64__)
+  return "aarch64";
+#else
+  return "unknown";
+#endif
+}
+
+}  // namespace
+
 PYBIND11_MODULE(_engine, m) {
   m.doc() = "Differentiable simulation engine of diffsim_ros (compiled; knows no ROS).";
   const auto errors = pybind11::module_::import("diffsim_ros.errors");
@@ -13,6 +35,9 @@ PYBIND11_MODULE(_engine, m) {
       PyErr_SetString(PyExc_TypeError, error.what());
     }
   });
+  m.def("instruction_set", &instruction_set,
+        "Instruction set that the engine was compiled for: x86-64-v2, -v3, -v4 ... (its least "
+        "level).");
   diffsim::bind_math(m);
   diffsim::bind_spatial(m);
   diffsim::bind_sdf(m);

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.docs.printed import NUMBER, WITHIN, missing_line
 from tests.docs.test_snippets import check_imports
 from tests.pages import ROOT, WHOLE
 
@@ -30,9 +31,6 @@ BLOCK = re.compile(
 NEEDS = {"your_depth_camera": "open3d", "your_arm": "urchin", "throw_with_a_ur5": "urchin",
          "ros_loop": "urchin"}  # fmt: skip
 """Of extras."""
-WITHIN = 2.0
-"""[%] by which numbers may differ."""
-NUMBER = re.compile(r"(?<![\w/.#-])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w/]|\.\d)")
 NO_PROSE = re.compile(
     r"<!--.*?-->|</?video[^>]*>|```.*?```|`[^`]*`|\]\([^)]*\)|^(?:#+ )?\d+\.|ROS 2",
     re.DOTALL | re.MULTILINE,
@@ -72,40 +70,6 @@ def run_python(code, names, place):
     with contextlib.redirect_stdout(printed):
         exec(compile(code, str(place), "exec"), names)
     return printed.getvalue()
-
-
-def alike(wanted, got, within):
-    """Whether a printed line is that of the page."""
-    open_end = wanted.rstrip().endswith("…")
-    want, have = ([*NUMBER.findall(line)] for line in (wanted, got))
-    words, found = (" ".join(NUMBER.sub("#", line).split()) for line in (wanted, got))
-    if open_end:
-        words = words.rstrip("… ")
-        found, have = found[: len(words)], have[: len(want)]
-    return words == found and len(want) == len(have) and all(map(close(within), want, have))
-
-
-def close(within):
-    """Whether two numbers agree within so many % or the last digit that the page gives."""
-
-    def compare(wanted, got):
-        digits = len(wanted.partition("e")[0].partition(".")[2])
-        last = 10.0**-digits * 10.0 ** int(wanted.partition("e")[2] or 0) if digits else 0.0
-        a, b = float(wanted), float(got)
-        return abs(a - b) <= within / 100 * abs(a) + last
-
-    return compare
-
-
-def missing_line(wanted, printed, within):
-    """The first line of a page's block that is not printed, in order; None if all are."""
-    rest = iter(printed.splitlines())
-    for line in wanted.splitlines():
-        if line.strip() in ("", "…"):
-            continue
-        if not any(alike(line, one, within) for one in rest):
-            return line
-    return None
 
 
 def follow(page, folder, whole=False):
