@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from diffsim_ros import _engine
 from diffsim_ros.errors import InputError, nearest
+from diffsim_ros.scene.crossing import texts_of
 from diffsim_ros.scene.damped_friction import damped_friction
 from diffsim_ros.scene.vertices import centre_of, vertex_positions
 from diffsim_ros.scene.without_effect import without_effect
@@ -68,12 +69,18 @@ class Rollout:
         self.status: str = run.status
         self.ok: bool = run.ok
         self.message: str = run.message
-        self.warnings: list[str] = [
-            *warnings_of_start(scene, values), *damped_friction(scene.parts),
-            *without_effect(scene.parts, values), *run.warnings,
-        ]  # fmt: skip
 
     # --- what it holds --------------------------------------------------------------------------
+
+    @cached_property
+    def warnings(self) -> list[str]:
+        """What is to be noticed of the scene, its values and this motion, a sentence each."""
+        scene = self.scene
+        return [
+            *warnings_of_start(scene, self.values), *damped_friction(scene.parts),
+            *without_effect(scene.parts, self.values), *self.engine.warnings,
+            *texts_of(scene.parts, scene.surfaces, scene.engine, self),
+        ]  # fmt: skip
 
     @cached_property
     def time(self) -> Array:

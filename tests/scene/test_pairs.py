@@ -222,5 +222,5 @@ def test_what_passes_through_in_a_motion_is_reported():
     soft = replaced(STACK, "contact/2", {"pairs": [["upper", "lower"]], "k_n": 300})
     model = load_scene({**soft, "strict": True})
     run = _engine.rollout(model.engine, model.engine.values, 200)
-    with pytest.raises(InputError, match="in spite of their contact"):
+    with pytest.raises(InputError, match=r"goes through upper .*their contact: k_n = 300 N/m is"):
         model.crossings(run)
