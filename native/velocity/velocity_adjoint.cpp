@@ -3,8 +3,11 @@
 //
 // With y the cotangent of u' and the laws L of the contacts that press,
 //   s = y - J^T B L_c^T m,   (L_c B^T J M^-1 J^T B + L_lambda)^T m = B^T J M^-1 y,   w = M^-1 s
-// are those of M u' and of the impulses' laws: what the step begins with gets s by u, w by all
-// forces (times -h) and by the impulses' loads, and -m by the laws.
+// are those of M u' and of the impulses' laws, with the slopes of joints' forces in M; and those of
+// the free motion u_f, which the velocity terms c of inertia look at,
+//   (M_f + h/2 c_u)^T w_f = -h/2 c_u^T w;   where nothing presses, = y, and w = 0.
+// What the step begins with gets s by u, less h slopes (w, w_f), w + w_f by all forces (times -h),
+// w by the impulses' loads, and -m by the laws. M (u' - u_f) gets w alone.
 #include <numeric>
 
 #include "../elements/contact_law.hpp"
@@ -51,29 +54,27 @@ bool VelocityStepper::pull(const Window& window, const VectorXd& p, ActiveColumn
   whole_ = h_;
   impact_ = false;
   impacts_ = Impacts::stepped;
-  recover(prev, now, p);
+  joints_act_ = true;
+  recover(prev, now, window.t, p);
   pull_motion(now, x, v, u_);
-  for (std::size_t i = 0; i < islands_.size(); ++i) {
-    pull_impulses(islands_[i], static_cast<int>(i), u_, written_);
-  }
+  pull_rates(p, nullptr);
   v.col(0) = u_;
   pull_forces(start, p, active, x, v, held);
   return true;
 }
 
-void VelocityStepper::recover(const State& prev, const State& now, const VectorXd& p) {
+void VelocityStepper::recover(const State& prev, const State& now, double t, const VectorXd& p) {
   independent_rates(scene_->nodes(), prev, start_rates_);
   independent_rates(scene_->nodes(), now, rates_);
   at_.place(p, prev);
   at_.move(start_rates_);
   find_touches(prev, h_, p, &now.hard);
+  free_ = rates_;
+  const Window start{{&prev, &prev, nullptr}, TimeScheme::bdf(1, h_), t};
+  linearize(start, p);
   for (std::size_t i = 0; i < islands_.size(); ++i) {
     Island& island = islands_[i];
-    const int index = static_cast<int>(i);
-    at_.mass_matrix(index, p, island.M);
-    island.M.factor();
     if (island.touches.empty()) continue;
-    set_jacobian(island, index);
     ContactProblem& problem = island.problem;
     problem.cone = options_.cone;
     problem.lambda.resize(island.J.cols());
@@ -98,6 +99,33 @@ void VelocityStepper::recover(const State& prev, const State& now, const VectorX
     }
     problem.c0 = island.J.transpose() * island.rates - problem.W * problem.lambda;
   }
+  if (!impact_) recover_free(start, p);
+}
+
+// From u' and the impulses; where joints' forces bend, the motion without contacts is found again.
+void VelocityStepper::recover_free(const Window& start, const VectorXd& p) {
+  bool bends = false;
+  for (std::size_t i = 0; i < islands_.size(); ++i) {
+    Island& island = islands_[i];
+    if (!presses(island)) continue;
+    const int index = static_cast<int>(i);
+    bends = bends || (joints_act_ && model_->joint_forces().bends(index));
+    VectorXd pressed = island.H * island.problem.lambda;
+    island.M.solve_lower(pressed.data());
+    const auto& dofs = model_->islands()[i].dofs;
+    for (std::size_t k = 0; k < dofs.size(); ++k) {
+      free_[dofs[k]] -= pressed[static_cast<Eigen::Index>(k)];
+    }
+  }
+  if (!bends) return;
+  load_nodes(start, p);
+  at_.move(start_rates_);
+  solve_free(start, p);
+  for (std::size_t i = 0; i < islands_.size(); ++i) {
+    if (presses(islands_[i])) continue;
+    for (const int dof : model_->islands()[i].dofs) free_[dof] = rates_[dof];
+  }
+  linearize(start, p);
 }
 
 void VelocityStepper::pull_motion(const State& now, MatrixXd& x, const MatrixXd& v,
@@ -145,18 +173,66 @@ void VelocityStepper::pull_impulses(Island& island, int index, VectorXd& u, Vect
   for (std::size_t k = 0; k < dofs.size(); ++k) w[dofs[k]] = y[static_cast<Eigen::Index>(k)];
 }
 
+void VelocityStepper::pull_rates(const VectorXd& p, const std::vector<bool>* kicked) {
+  set_free_slopes(p);
+  end_weights_.setZero();
+  free_weights_.setZero();
+  for (std::size_t i = 0; i < islands_.size(); ++i) {
+    if (kicked && !(*kicked)[i]) continue;
+    Island& island = islands_[i];
+    const int index = static_cast<int>(i);
+    const auto& dofs = model_->islands()[i].dofs;
+    VectorXd y(island.M.size());
+    if (island.touches.empty()) {
+      for (std::size_t k = 0; k < dofs.size(); ++k) y[static_cast<Eigen::Index>(k)] = u_[dofs[k]];
+    } else {
+      pull_impulses(island, index, u_, end_weights_);
+      for (std::size_t k = 0; k < dofs.size(); ++k) {
+        y[static_cast<Eigen::Index>(k)] = -end_weights_[dofs[k]];
+      }
+      y = velocity_terms(index, y, true);
+    }
+    solve_free_transposed(index, y);
+    for (std::size_t k = 0; k < dofs.size(); ++k) {
+      free_weights_[dofs[k]] = y[static_cast<Eigen::Index>(k)];
+    }
+  }
+  for (const int dof : model_->joint_forces().dofs()) {
+    u_[dof] -= h_ * (joint_.slope[dof] * end_weights_[dof] +
+                     joint_free_.slope[dof] * free_weights_[dof]);
+  }
+}
+
+void VelocityStepper::pull_joint_forces(const Window& start, const VectorXd& p,
+                                        const ActiveColumns& active, MatrixXd& x, VectorXd& held) {
+  if (!joints_act_) return;
+  const JointForces& joints = model_->joint_forces();
+  for (const int dof : joints.dofs()) {
+    x(dof, 0) -= h_ * (joint_.by_pose[dof] * end_weights_[dof] +
+                       joint_free_.by_pose[dof] * free_weights_[dof]);
+  }
+  const Window window = whole_step(start);
+  const auto pull = [&](const VectorXd& u, const VectorXd& w) {
+    joints.each_column(window, h_, p, u, [&](int dof, int parameter, double value) {
+      give(active, parameter, -h_ * w[dof] * value, held);
+    });
+  };
+  pull(free_, free_weights_);
+  if (!end_weights_.isZero(0)) pull(rates_, end_weights_);
+}
+
 void VelocityStepper::pull_forces(const Window& start, const VectorXd& p, ActiveColumns& active,
                                   MatrixXd& x, MatrixXd& v, VectorXd& held) {
   const auto& nodes = scene_->nodes();
   const State& prev = start.now();
-  const VectorXd w = -h_ * written_;
+  const VectorXd w = -h_ * (end_weights_ + free_weights_);
   ParameterColumns columns(active.column_of(), std::move(written_columns_));
   evaluate_forces(start, p, columns);
-  const VectorXd udot = (rates_ - start_rates_) / h_;
-  at_.accelerate(&udot);
+  change_ = (free_ - start_rates_) / h_;
+  at_.accelerate(&change_);
   bias_.setZero();
-  at_.add_inertia(p, &udot, &written_, bias_);
-  adjoint_.begin(at_, rates_, w);
+  at_.add_inertia(p, &change_, &written_, bias_);
+  adjoint_.begin(at_, start_rates_, w, rates_, end_weights_);
   lifted_ = w;
   const int bodies = static_cast<int>(model_->bodies().size());
   for (int i = 0; i < bodies; ++i) {
@@ -197,8 +273,25 @@ void VelocityStepper::pull_forces(const Window& start, const VectorXd& p, Active
     }
   }
   written_columns_ = columns.take();
-  pull_inertia_columns(active, udot, w, held);
+  pull_inertia_columns(active, change_, w, held);
+  pull_joint_forces(start, p, active, x, held);
   pull_contacts(prev, p, active, held);
+  adjoint_.finish(x.col(0), v.col(0));
+  if (!end_weights_.isZero(0)) pull_pressed_inertia(p, active, x, v, held);
+}
+
+// w . M (u' - u_f), where M moves with the poses.
+void VelocityStepper::pull_pressed_inertia(const VectorXd& p, const ActiveColumns& active,
+                                           MatrixXd& x, MatrixXd& v, VectorXd& held) {
+  const VectorXd w = -end_weights_;
+  change_ = rates_ - free_;
+  at_.move(VectorXd::Zero(w.size()));
+  at_.accelerate(&change_);
+  bias_.setZero();
+  at_.add_inertia(p, &change_, nullptr, bias_);
+  adjoint_.begin(at_, start_rates_, w);
+  adjoint_.add_inertia();
+  pull_inertia_columns(active, change_, w, held);
   adjoint_.finish(x.col(0), v.col(0));
 }
 
@@ -209,8 +302,7 @@ void VelocityStepper::pull_inertia_columns(const ActiveColumns& active, const Ve
     const Multibody::Body& body = model_->bodies()[b];
     if (body.step < 0 || body.mass < 0) continue;
     const MotionVector W = adjoint_.twist(MultibodyAdjoint::weights, b),
-                       V = adjoint_.twist(MultibodyAdjoint::start, b),
-                       A(at_.acceleration(body.step));
+                       V(at_.twist(body.step)), A(at_.acceleration(body.step));
     const auto by = [&](const RigidInertia& I) { return dot(W, I * A + crossf(V, I * V)); };
     if (wanted(body.mass)) {
       RigidInertia I{1, at_.arm(b), {}};
@@ -267,20 +359,19 @@ void VelocityStepper::pull_contact(const Island& island, int i, const State& pre
     return Vector3d(V.v + V.w.cross(x - at_.origin()));
   };
   const Vector3d x_c = touch.place(), after = velocity(Rates::end, x_c),
-                 weight = velocity(Rates::weights, x_c) / -h_;
+                 weight = velocity(Rates::loads, x_c);
   const Matrix3d axes = turn_of_axes(touch.B);
   const double by_bound = law.by_bound.dot(m);
   // The laws, c = B^T w with dB = (axes dn) x B; and the load w . B lambda.
   const Vector3d c = touch.B * (law.by_c.transpose() * m);
   const TouchWeights of_law{axes.transpose() * c.cross(after), c,
                             touch.bounces ? 0 : by_bound * touch.by_gap};
-  const TouchWeights of_load{axes.transpose() * impulse.cross(weight), impulse / -h_, 0};
+  const TouchWeights of_load{axes.transpose() * impulse.cross(weight), impulse, 0};
   const double bounce = touch.bounces ? -touch.restitution * by_bound : 0;
   const TouchWeights of_bounce{bounce * touch.before, bounce * gap.n, 0};
   pull_touch(touch, Rates::end, of_law);
-  pull_touch(touch, Rates::weights, of_load);
-  const Rates before = impact_ ? Rates::approach : Rates::start;
-  if (touch.bounces) pull_touch(touch, before, of_bounce);
+  pull_touch(touch, Rates::loads, of_load);
+  if (touch.bounces) pull_touch(touch, Rates::start, of_bounce);
 
   give(active, touch.element->friction_parameter(), law.by_mu.dot(m), held);
   if (touch.bounces) {
@@ -299,8 +390,8 @@ void VelocityStepper::pull_contact(const Island& island, int i, const State& pre
                weights.gap * motion.g;
     };
     pull(Rates::end, of_law);
-    pull(Rates::weights, of_load);
-    if (touch.bounces) pull(before, of_bounce);
+    pull(Rates::loads, of_load);
+    if (touch.bounces) pull(Rates::start, of_bounce);
     give(active, by.parameter, value, held);
   }
 }
