@@ -166,11 +166,24 @@ bool VelocityStepper::improve_free(int index, const Window& start, const VectorX
   island.last = size;
   island.moving = !model.joints.empty();
   if (share == 1 && (size <= kExact * scale || (left < 0.5 && left * size <= kExact * scale) ||
-                     (size <= kRounding * scale && left > 0.5 && iteration > 0))) {
+                     (size <= kRounding * (scale + noise(index, start)) && left > 0.5 &&
+                      iteration > 0))) {
     island.moving = false;
   }
   island.newton = island.newton || (iteration >= kPatience && left > kSlow);
   return !island.moving || iteration < kMostIterations;
+}
+
+// Rates that rounding of forces is seen against, those of a body at rest too.
+double VelocityStepper::noise(int index, const Window& start) const {
+  double scale = h_ * gravity_;
+  const State& s = start.now();
+  for (const int dof : model_->islands()[index].dofs) {
+    const Node& n = scene_->nodes()[model_->node_of(dof)];
+    if (n.kind != NodeKind::coordinates) continue;
+    scale = std::max(scale, std::abs(s.q[n.first + dof - n.dof] / h_));
+  }
+  return scale;
 }
 
 // Of the largest step of an island, or of the first that is no number.
@@ -226,7 +239,10 @@ bool VelocityStepper::solve_pressed(int index, const Window& start, const Vector
       scale = std::max(scale, std::abs(rates_[dofs[j]]) + std::abs(start_rates_[dofs[j]]));
     }
     if (!(size <= kInfinity)) return false;
-    if (size <= 10 * kExact * scale || (size <= kRounding * scale && size > last / 2)) return true;
+    if (size <= 10 * kExact * scale ||
+        (size <= kRounding * (scale + noise(index, start)) && size > last / 2)) {
+      return true;
+    }
     last = size;
     u += share_of(index, start, p, u, du, island.M.square(step.data())) * du;
     joints.evaluate(window, h_, p, u, joint_);
@@ -266,10 +282,9 @@ void VelocityStepper::linearize(const Window& start, const VectorXd& p) {
   }
 }
 
-void VelocityStepper::set_free_slopes(const VectorXd& p) {
+void VelocityStepper::set_mid_step(const VectorXd& p) {
   mid_ = (start_rates_ + free_) / 2;
   at_.move(mid_);
-  at_.accelerate(nullptr);
   for (std::size_t i = 0; i < islands_.size(); ++i) {
     Island& island = islands_[i];
     const Multibody::Island& model = model_->islands()[i];
@@ -281,7 +296,14 @@ void VelocityStepper::set_free_slopes(const VectorXd& p) {
       island.spin_terms.push_back(terms);
       island.spin_inverses.push_back((I + terms).inverse() * I);
     }
-    if (!model.joints.empty()) set_tree_slopes(static_cast<int>(i));
+  }
+}
+
+void VelocityStepper::set_free_slopes(const VectorXd& p) {
+  set_mid_step(p);
+  at_.accelerate(nullptr);
+  for (int i = 0; i < static_cast<int>(islands_.size()); ++i) {
+    if (!model_->islands()[i].joints.empty()) set_tree_slopes(i);
   }
 }
 
@@ -317,34 +339,16 @@ void VelocityStepper::solve_velocity_terms(int index, MatrixXd& X) const {
   X(model.joints, Eigen::all) = tree;
 }
 
-void VelocityStepper::solve_free_transposed(int index, VectorXd& x) const {
-  const Island& island = islands_[index];
-  const Multibody::Island& model = model_->islands()[index];
-  for (std::size_t s = 0; s < model.spins.size(); ++s) {
-    auto rows = x.segment<3>(model.spins[s].place);
-    rows = (island.spin_inverses[s].transpose() * rows).eval();
-  }
-  if (!model.joints.empty()) {
-    const VectorXd tree = island.tree_slopes.transpose().solve(x(model.joints));
-    x(model.joints) = tree;
-  }
-  free_factor(island).solve(x.data());
-}
-
-VectorXd VelocityStepper::velocity_terms(int index, const VectorXd& x, bool transposed) const {
+VectorXd VelocityStepper::velocity_terms(int index, const VectorXd& x) const {
   const Island& island = islands_[index];
   const Multibody::Island& model = model_->islands()[index];
   VectorXd to = VectorXd::Zero(x.size());
   for (std::size_t s = 0; s < model.spins.size(); ++s) {
     const int place = model.spins[s].place;
-    const Matrix3d& terms = island.spin_terms[s];
-    to.segment<3>(place) =
-        (transposed ? Matrix3d(terms.transpose()) : terms) * x.segment<3>(place);
+    to.segment<3>(place) = island.spin_terms[s] * x.segment<3>(place);
   }
   if (model.joints.empty()) return to;
-  const VectorXd own = x(model.joints);
-  const VectorXd tree = transposed ? VectorXd(island.tree_terms.transpose() * own)
-                                   : VectorXd(island.tree_terms * own);
+  const VectorXd tree = island.tree_terms * x(model.joints);
   to(model.joints) = tree;
   return to;
 }

@@ -98,7 +98,7 @@ void VelocityStepper::slopes_by_length(const Part& part, const VectorXd& p, Vect
       std::vector<ContactProblem::Law> laws;
       VectorXd pressed = island.H * problem.lambda;
       island.M.solve_lower(pressed.data());
-      own = rows(rates_, joint_) + velocity_terms(index, smooth, false);
+      own = rows(rates_, joint_) + velocity_terms(index, smooth);
       island.M.solve(own.data());
       for (Eigen::Index k = 0; k < n; ++k) {
         smooth[k] = (rates_[dofs[k]] - start_rates_[dofs[k]] - pressed[k]) / s - own[k];
@@ -307,13 +307,19 @@ void VelocityStepper::write_parts(const Window& window, const VectorXd& p,
   }
   write(window, p, active, whole, step);
   step.moved = true;
-  const BlockPattern& past = model_->pattern();
+  // The time of an impact is felt by all islands.
+  const BlockPattern& past = model_->whole_pattern();
+  for (BlockMatrix* block : {&step.past_K[0], &step.past_B[0]}) block->reset(past);
   step.moved_K.reset(past);
   step.moved_B.reset(past);
   for (int b = 0; b < past.blocks(); ++b) {
     const int rows = past.size[past.row[b]], columns = past.size[past.col[b]];
     if (rows == 0 || columns == 0) continue;
     const int row = past.dof[past.row[b]], column = past.dof[past.col[b]];
+    Eigen::Map<MatrixXd>(step.past_K[0].block(b), rows, columns) =
+        -V.block(row, column, rows, columns);
+    Eigen::Map<MatrixXd>(step.past_B[0].block(b), rows, columns) =
+        -V.block(row, n + column, rows, columns);
     Eigen::Map<MatrixXd>(step.moved_K.block(b), rows, columns) =
         X.block(row, column, rows, columns);
     Eigen::Map<MatrixXd>(step.moved_B.block(b), rows, columns) =

@@ -147,6 +147,23 @@ void Multibody::find_islands() {
   find_parents();
 }
 
+const BlockPattern& Multibody::whole_pattern() const {
+  std::call_once(whole_pattern_made_, [&] {
+    std::vector<int> sizes, dofs;
+    std::vector<std::pair<int, int>> pairs;
+    for (const Node& n : scene_->nodes()) {
+      const auto own = static_cast<int>(sizes.size());
+      sizes.push_back(n.dependent ? 0 : n.size());
+      dofs.push_back(n.dof);
+      for (int other = 0; !n.dependent && other < own; ++other) {
+        if (sizes[other] > 0) pairs.emplace_back(own, other);
+      }
+    }
+    whole_pattern_ = BlockPattern(sizes, pairs, dofs);
+  });
+  return whole_pattern_;
+}
+
 void Multibody::find_parents() {
   for (std::size_t k = 0; k < steps_.size(); ++k) {
     const Step& step = steps_[k];

@@ -8,6 +8,7 @@
 // and the equations of motion are S_k . F_k = 0, F_k the sum of W less all other wrenches behind k.
 #pragma once
 
+#include <mutex>
 #include <vector>
 
 #include "../reduced/articulation_map.hpp"
@@ -73,6 +74,8 @@ class Multibody {
   double inverse_mass(int node) const { return node < 0 ? 0 : inverse_mass_[node]; }
   bool driven(int dof) const { return driven_[dof]; }
   const BlockPattern& pattern() const { return pattern_; }  // every block of an island
+  /// Every block: of steps that impacts split, whose time all islands feel.
+  const BlockPattern& whole_pattern() const;
 
  private:
   void add_free_bodies();
@@ -91,6 +94,8 @@ class Multibody {
   std::vector<bool> driven_;
   std::vector<double> inverse_mass_;
   BlockPattern pattern_;
+  mutable BlockPattern whole_pattern_;  // made when it is first asked for
+  mutable std::once_flag whole_pattern_made_;
 };
 
 /// All of that at one state, of steps with rates of their own.

@@ -48,6 +48,26 @@ void MultibodyAdjoint::add_velocity(Rates of, int node, const Vector3d& x, const
   pose_[step] += crossf(twist_[of][step], F);  // it moves by S x (V - V_k), this is S x V
 }
 
+void MultibodyAdjoint::velocity_terms(const MultibodyState& at, const VectorXd& w, VectorXd& to) {
+  at_ = &at;
+  const auto& steps = model_->steps();
+  twist_[weights].resize(steps.size());
+  move(w, twist_[weights]);
+  for (auto* F : {&X_, &Y_}) F->assign(steps.size(), ForceVector());
+  add_inertia();
+  for (int k = static_cast<int>(steps.size()) - 1; k >= 0; --k) {
+    ForceVector by_rate = X_[k] - crossf(MotionVector(at.twist(k)), Y_[k]);
+    by_rate -= crossf(MotionVector(at.twist_before(k)), Y_[k]);
+    for (int i = 0; i < steps[k].columns; ++i) {
+      const auto S = at.axes(k).col(i);
+      to[steps[k].dof + i] += S.head<3>().dot(by_rate.n) + S.tail<3>().dot(by_rate.f);
+    }
+    if (steps[k].parent < 0) continue;
+    X_[steps[k].parent] += X_[k];
+    Y_[steps[k].parent] += Y_[k];
+  }
+}
+
 void MultibodyAdjoint::add_inertia() {
   for (std::size_t b = 0; b < model_->bodies().size(); ++b) {
     const Multibody::Body& body = model_->bodies()[b];

@@ -25,6 +25,10 @@ class MultibodyAdjoint {
   void begin(const MultibodyState& at, const VectorXd& u, const VectorXd& w, const VectorXd& end,
              const VectorXd& loads);
 
+  /// (dc/du)^T w of inertia's velocity terms c at the state's rates: sets the rows (ndof) of what
+  /// moves.
+  void velocity_terms(const MultibodyState& at, const VectorXd& w, VectorXd& to);
+
   MotionVector twist(Rates of, int node) const {
     const int step = node < 0 ? -1 : model_->step_of(node);
     return step < 0 ? MotionVector() : twist_[of][step];

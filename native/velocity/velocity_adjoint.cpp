@@ -18,6 +18,8 @@ namespace diffsim {
 namespace {
 
 constexpr double kAtLimit = 1e-12;  // of friction
+constexpr double kExactWeights = 1e-14;
+constexpr int kTreeIterations = 12;
 
 // What a parameter gets, -1: none; nothing where it is not active.
 void give(const ActiveColumns& active, int parameter, double value, VectorXd& held) {
@@ -174,32 +176,92 @@ void VelocityStepper::pull_impulses(Island& island, int index, VectorXd& u, Vect
 }
 
 void VelocityStepper::pull_rates(const VectorXd& p, const std::vector<bool>* kicked) {
-  set_free_slopes(p);
+  set_mid_step(p);
   end_weights_.setZero();
   free_weights_.setZero();
+  const auto takes_part = [&](std::size_t i) { return !kicked || (*kicked)[i]; };
+  bool pressed = false;
   for (std::size_t i = 0; i < islands_.size(); ++i) {
-    if (kicked && !(*kicked)[i]) continue;
-    Island& island = islands_[i];
-    const int index = static_cast<int>(i);
-    const auto& dofs = model_->islands()[i].dofs;
-    VectorXd y(island.M.size());
-    if (island.touches.empty()) {
-      for (std::size_t k = 0; k < dofs.size(); ++k) y[static_cast<Eigen::Index>(k)] = u_[dofs[k]];
-    } else {
-      pull_impulses(island, index, u_, end_weights_);
-      for (std::size_t k = 0; k < dofs.size(); ++k) {
-        y[static_cast<Eigen::Index>(k)] = -end_weights_[dofs[k]];
-      }
-      y = velocity_terms(index, y, true);
-    }
-    solve_free_transposed(index, y);
-    for (std::size_t k = 0; k < dofs.size(); ++k) {
-      free_weights_[dofs[k]] = y[static_cast<Eigen::Index>(k)];
-    }
+    if (!takes_part(i) || islands_[i].touches.empty()) continue;
+    pull_impulses(islands_[i], static_cast<int>(i), u_, end_weights_);
+    pressed = true;
   }
+  by_terms_.setZero(u_.size());
+  const bool trees = scene_->articulation() != nullptr;
+  if (trees && pressed) adjoint_.velocity_terms(at_, end_weights_, by_terms_);
+  for (std::size_t i = 0; i < islands_.size(); ++i) {
+    if (!takes_part(i)) continue;
+    Island& island = islands_[i];
+    const Multibody::Island& model = model_->islands()[i];
+    VectorXd& y = island.rates;
+    if (island.touches.empty()) {
+      for (Eigen::Index k = 0; k < y.size(); ++k) y[k] = u_[model.dofs[k]];
+    } else {
+      y.setZero();
+      for (const int place : model.joints) y[place] = -h_ / 2 * by_terms_[model.dofs[place]];
+      for (std::size_t s = 0; s < model.spins.size(); ++s) {
+        const int place = model.spins[s].place;
+        y.segment<3>(place) =
+            -island.spin_terms[s].transpose() * end_weights_.segment<3>(model.dofs[place]);
+      }
+    }
+    for (std::size_t s = 0; s < model.spins.size(); ++s) {
+      auto rows = y.segment<3>(model.spins[s].place);
+      rows = (island.spin_inverses[s].transpose() * rows).eval();
+    }
+    free_factor(island).solve(y.data());
+    for (Eigen::Index k = 0; k < y.size(); ++k) free_weights_[model.dofs[k]] = y[k];
+  }
+  if (trees) pull_trees(kicked);
   for (const int dof : model_->joint_forces().dofs()) {
     u_[dof] -= h_ * (joint_.slope[dof] * end_weights_[dof] +
                      joint_free_.slope[dof] * free_weights_[dof]);
+  }
+}
+
+// From M^-1 y to w = (M + T)^-T y, T = h/2 dc/du: w = M^-1 (y - T^T w), of which each iteration
+// leaves about h |u|; where that is slow, by T itself.
+void VelocityStepper::pull_trees(const std::vector<bool>* kicked) {
+  const VectorXd first = free_weights_;
+  const double scale = first.lpNorm<Eigen::Infinity>() + end_weights_.lpNorm<Eigen::Infinity>();
+  double last = kInfinity;
+  for (int k = 0; k < kTreeIterations; ++k) {
+    by_terms_.setZero();
+    adjoint_.velocity_terms(at_, free_weights_, by_terms_);
+    double size = 0;
+    for (std::size_t i = 0; i < islands_.size(); ++i) {
+      const Multibody::Island& model = model_->islands()[i];
+      if (model.joints.empty() || (kicked && !(*kicked)[i])) continue;
+      VectorXd& y = islands_[i].rates;
+      y.setZero();
+      for (const int place : model.joints) y[place] = h_ / 2 * by_terms_[model.dofs[place]];
+      free_factor(islands_[i]).solve(y.data());
+      for (const int place : model.joints) {
+        const int dof = model.dofs[place];
+        const double next = first[dof] - y[place];
+        size = std::max(size, std::abs(next - free_weights_[dof]));
+        free_weights_[dof] = next;
+      }
+    }
+    const double left = size / last;
+    if (size <= kExactWeights * scale || left * size <= kExactWeights * scale) return;
+    last = size;
+  }
+  for (std::size_t i = 0; i < islands_.size(); ++i) {
+    const Multibody::Island& model = model_->islands()[i];
+    if (model.joints.empty() || (kicked && !(*kicked)[i])) continue;
+    set_tree_slopes(static_cast<int>(i));
+    // (1 + M^-1 T^T) w = M^-1 y
+    const Island& island = islands_[i];
+    MatrixXd slopes = MatrixXd::Zero(island.M.size(), model.joints.size());
+    slopes(model.joints, Eigen::all) = island.tree_terms.transpose();
+    free_factor(island).solve(slopes);
+    MatrixXd own = slopes(model.joints, Eigen::all);
+    own.diagonal().array() += 1;
+    VectorXd y(static_cast<Eigen::Index>(model.joints.size()));
+    for (Eigen::Index k = 0; k < y.size(); ++k) y[k] = first[model.dofs[model.joints[k]]];
+    y = own.partialPivLu().solve(y).eval();
+    for (Eigen::Index k = 0; k < y.size(); ++k) free_weights_[model.dofs[model.joints[k]]] = y[k];
   }
 }
 
@@ -232,7 +294,12 @@ void VelocityStepper::pull_forces(const Window& start, const VectorXd& p, Active
   at_.accelerate(&change_);
   bias_.setZero();
   at_.add_inertia(p, &change_, &written_, bias_);
-  adjoint_.begin(at_, start_rates_, w, rates_, end_weights_);
+  const bool pressed = !end_weights_.isZero(0);
+  if (pressed) {
+    adjoint_.begin(at_, start_rates_, w, rates_, end_weights_);
+  } else {
+    adjoint_.begin(at_, start_rates_, w);
+  }
   lifted_ = w;
   const int bodies = static_cast<int>(model_->bodies().size());
   for (int i = 0; i < bodies; ++i) {
@@ -275,9 +342,9 @@ void VelocityStepper::pull_forces(const Window& start, const VectorXd& p, Active
   written_columns_ = columns.take();
   pull_inertia_columns(active, change_, w, held);
   pull_joint_forces(start, p, active, x, held);
-  pull_contacts(prev, p, active, held);
+  if (pressed) pull_contacts(prev, p, active, held);
   adjoint_.finish(x.col(0), v.col(0));
-  if (!end_weights_.isZero(0)) pull_pressed_inertia(p, active, x, v, held);
+  if (pressed) pull_pressed_inertia(p, active, x, v, held);
 }
 
 // w . M (u' - u_f), where M moves with the poses.

@@ -110,6 +110,7 @@ class VelocityStepper : public Stepper {
   void free_residual(const Window& start, const VectorXd& p, bool first);
   /// A Newton step of an island; false where it diverges.
   bool improve_free(int index, const Window& start, const VectorXd& p, int iteration);
+  double noise(int index, const Window& start) const;
   /// Sets worst_dof_ to an island's largest step; the name of what moves by it.
   std::string name_fastest(int index);
   std::string name_moved(int dof);
@@ -125,12 +126,12 @@ class VelocityStepper : public Stepper {
   /// Slopes of velocity terms, from free_; moves at_.
   void set_free_slopes(const VectorXd& p);
   void set_tree_slopes(int index);
-  /// The free motion's X <- (M + h/2 dc/du)^-1 X, and the transposed of one column.
+  void set_mid_step(const VectorXd& p);  // the same of bodies that are free alone
+  /// The free motion's X <- (M + h/2 dc/du)^-1 X.
   void solve_free_slopes(int index, MatrixXd& X) const;
   void solve_velocity_terms(int index, MatrixXd& X) const;  // the same after M^-1
-  void solve_free_transposed(int index, VectorXd& x) const;
-  /// h/2 (dc/du) x, or transposed.
-  VectorXd velocity_terms(int index, const VectorXd& x, bool transposed) const;
+  /// h/2 (dc/du) x.
+  VectorXd velocity_terms(int index, const VectorXd& x) const;
   /// Motors' targets are those of whole steps.
   Window whole_step(const Window& start) const;
   const TreeFactor& free_factor(const Island& island) const {
@@ -278,6 +279,7 @@ class VelocityStepper : public Stepper {
   /// Of all islands: from u_, the cotangent of u', to that of u as far as it follows from the
   /// equations of the step by M, and their weights: end_weights_, and free_weights_ of u_f.
   void pull_rates(const VectorXd& p, const std::vector<bool>* kicked);
+  void pull_trees(const std::vector<bool>* kicked);
   void pull_joint_forces(const Window& start, const VectorXd& p, const ActiveColumns& active,
                          MatrixXd& x, VectorXd& held);
   void pull_forces(const Window& start, const VectorXd& p, ActiveColumns& active, MatrixXd& x,
@@ -320,7 +322,7 @@ class VelocityStepper : public Stepper {
   MultibodyAdjoint adjoint_;
   std::vector<int> all_;
   std::vector<GapSlope> shape_;
-  VectorXd end_weights_, free_weights_;
+  VectorXd end_weights_, free_weights_, by_terms_;
   MatrixXd lifted_, by_pose_, by_velocity_;
   std::vector<ParameterColumns::Entry> written_columns_;
   // Of derivatives: loads at nodes, what elements write, and that by independent nodes.

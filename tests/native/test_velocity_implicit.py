@@ -77,7 +77,8 @@ def top(kind, spin, tilt=0.5):
     for name in ("yoke", "ring"):
         s.add_rigid_body(name, mass=1e-3, inertia=light, radius=0.1, position=[0, 0, 0])
     for name, a, b, along in (
-        ("yaw", "", "yoke", [0, 0, 1]), ("nod", "yoke", "ring", across), ("spin", "ring", "top", axis)
+        ("yaw", "", "yoke", [0, 0, 1]), ("nod", "yoke", "ring", across),
+        ("spin", "ring", "top", axis),
     ):  # fmt: skip
         s.add_joint(name, kind="hinge", body_a=a, body_b=b, position=[0, 0, 0], axis=along,
                     reduced=True)  # fmt: skip
@@ -94,16 +95,18 @@ def drift(s, seconds):
 @pytest.mark.parametrize("spin", [20.0, 100.0])
 @pytest.mark.parametrize("kind", ["ball", "hinges"])
 def test_a_heavy_top_keeps_its_energy(kind, spin):
-    assert drift(top(kind, spin), 10.0) < 0.01
+    """At 20 rad/s it is not held up: it falls over and swings."""
+    assert drift(top(kind, spin), 10.0) < (0.03 if spin < 50 else 2e-4)
 
 
 def chain(spin):
-    """A double pendulum, thrown hard, or a rotor on a gimbal, as the top's hinges are not."""
+    """A double pendulum that hangs and is thrown."""
     s = _engine.Scene()
     s.set_gravity([0, 0, -G])
     for k, name in enumerate(("upper", "lower")):
         s.add_rigid_body(name, mass=0.5, inertia=[2e-3, 2e-3, 1e-4, 0, 0, 0], radius=0.1,
-                         position=[0, 0, -0.1 - 0.2 * k], angular_velocity=[0, spin * (1 - 2 * k), 0])  # fmt: skip
+                         position=[0, 0, -0.1 - 0.2 * k],
+                         angular_velocity=[0, spin * (1 - 2 * k), 0])  # fmt: skip
     s.add_joint("shoulder", kind="hinge", body_b="upper", position=[0, 0, 0], axis=[0, 1, 0],
                 reduced=True)  # fmt: skip
     s.add_joint("elbow", kind="hinge", body_a="upper", body_b="lower", position=[0, 0, -0.2],
@@ -121,8 +124,9 @@ def gimbal(spin):
     s.set_gravity([0, 0, 0])
     for name, scale, w in (("outer", 1.0, [0, 0, 0.5]), ("inner", 0.5, [0.4, 0, 0.5]),
                            ("rotor", 2.0, [0.4, spin, 0.5])):  # fmt: skip
-        s.add_rigid_body(name, mass=0.3, inertia=[scale * 1e-3, scale * 2e-3, scale * 1e-3, 0, 0, 0],
-                         radius=0.1, position=[0, 0, 0], angular_velocity=w)  # fmt: skip
+        moment = [scale * 1e-3, scale * 2e-3, scale * 1e-3, 0, 0, 0]
+        s.add_rigid_body(name, mass=0.3, inertia=moment, radius=0.1, position=[0, 0, 0],
+                         angular_velocity=w)  # fmt: skip
     for name, a, b, axis in (("yaw", "", "outer", [0, 0, 1]), ("nod", "outer", "inner", [1, 0, 0]),
                              ("spin", "inner", "rotor", [0, 1, 0])):  # fmt: skip
         s.add_joint(name, kind="hinge", body_a=a, body_b=b, position=[0, 0, 0], axis=axis,
@@ -218,12 +222,14 @@ def stiff_tree(ratio, base="", restitution=None):
     s.add_joint_friction("rub", joint="knee", coulomb=0.4, slip_rate=0.05)
     s.add_joint_friction("scrape", joint="slide", coulomb=0.2, slip_rate=0.1)
     s.add_joint_limit("stop", joint="knee", lower=-0.02, upper=0.03, stiffness=k, damping=0.5)
-    s.add_joint_limit("bar", joint="slide", lower=-0.002, upper=0.001, stiffness=40 * k, damping=2.0)
+    s.add_joint_limit(
+        "bar", joint="slide", lower=-0.002, upper=0.001, stiffness=40 * k, damping=2.0
+    )
     s.add_armature("rotor", joint="hip", inertia=0.002)
     if restitution is not None:
         s.add_points("foot", bodies=["c", "d"], local=np.array([[0.0, 0.01, 0.02], [0, 0, 0.01]]),
                      radius=0.05)  # fmt: skip
-        s.add_contact("floor", points="foot", sdf=_engine.Plane([0.1, 0, 1], -0.21), c_f=0.4,
+        s.add_contact("floor", points="foot", sdf=_engine.Plane([0.1, 0, 1], 0.23), c_f=0.4,
                       restitution=restitution, **LAW)  # fmt: skip
     return s
 
