@@ -19,10 +19,10 @@ namespace diffsim {
 namespace {
 
 constexpr int kMostIterations = 60, kPatience = 5, kSpinIterations = 50, kShareTrials = 20;
-constexpr double kExact = 1e-14;     // of rates
-constexpr double kRounding = 1e-10;  // of rates, below which they may cease to converge
-constexpr double kSlow = 0.2;        // what is left of a step in the next
-constexpr double kOvershoot = 0.5;   // of the slope where a step begins
+constexpr double kExact = 1e-14;         // of rates
+constexpr double kRateRounding = 1e-10;  // of rates, below which they may cease to converge
+constexpr double kSlow = 0.2;            // what is left of a step in the next
+constexpr double kOvershoot = 0.5;       // of the slope where a step begins
 
 Matrix3d spin_slope(const Matrix3d& I, const Vector3d& w) {
   return skew(w) * I - skew(Vector3d(I * w));
@@ -39,7 +39,8 @@ bool solve_spin(const Matrix3d& I, const Vector3d& w, const Vector3d& impulse, d
     const Vector3d step = (I + h / 2 * spin_slope(I, m)).inverse() * g;
     x += step;
     const double size = step.norm(), scale = x.norm() + w.norm();
-    if (size <= kExact / 10 * scale || (size <= kRounding * scale && size > last / 2)) return true;
+    if (size <= kExact / 10 * scale || (size <= kRateRounding * scale && size > last / 2))
+      return true;
     last = size;
   }
   return false;
@@ -109,8 +110,8 @@ std::string VelocityStepper::solve_free(const Window& start, const VectorXd& p) 
   return failed;
 }
 
-bool VelocityStepper::improve_free(int index, const Window& start, const VectorXd& p,
-                                   int iteration) {
+// Sets the island's rates to a Newton step; false where there is none.
+bool VelocityStepper::set_free_step(int index, const VectorXd& p, int iteration) {
   const Multibody::Island& model = model_->islands()[index];
   const auto& dofs = model.dofs;
   Island& island = islands_[index];
@@ -125,9 +126,6 @@ bool VelocityStepper::improve_free(int index, const Window& start, const VectorX
   }
   const bool bends = joints_act_ && model_->joint_forces().bends(index);
   if ((iteration == 0 || bends) && !factor(index, p, joint_free_.slope, island.M)) return false;
-  double square = 0;  // of the step in M, by trees
-  VectorXd before;
-  if (bends) before = rows;
   island.M.solve(rows.data());
   if (island.newton) {
     set_tree_slopes(index);
@@ -144,30 +142,40 @@ bool VelocityStepper::improve_free(int index, const Window& start, const VectorX
     }
     rows.segment<3>(place) = x - w;
   }
-  double share = 1;
-  if (bends) {
-    VectorXd du = VectorXd::Zero(free_.size());
-    for (const int place : model.joints) {
-      du[dofs[place]] = rows[place];
-      square += before[place] * rows[place];
-    }
-    share = share_of(index, start, p, free_, du, square);
-  }
+  return true;
+}
+
+bool VelocityStepper::improve_free(int index, const Window& start, const VectorXd& p,
+                                   int iteration) {
+  const Multibody::Island& model = model_->islands()[index];
+  Island& island = islands_[index];
+  if (!set_free_step(index, p, iteration)) return false;
   double size = 0, scale = 0;
-  for (std::size_t k = 0; k < dofs.size(); ++k) {
-    const double step = share * rows[static_cast<Eigen::Index>(k)];
-    double& rate = free_[dofs[k]];
-    rate += step;
+  for (std::size_t k = 0; k < model.dofs.size(); ++k) {
+    const int dof = model.dofs[k];
+    const double step = island.rates[static_cast<Eigen::Index>(k)];
     size = std::max(size, std::abs(step));
-    scale = std::max(scale, std::abs(rate) + std::abs(start_rates_[dofs[k]]));
+    scale = std::max(scale, std::abs(free_[dof] + step) + std::abs(start_rates_[dof]));
+    if (!std::isfinite(step)) return false;
   }
-  if (!std::isfinite(scale + size)) return false;
+  // Where steps are as small as rounding makes them, slopes along them mean nothing.
+  const bool rounding = size <= kRateRounding * (scale + noise(index, start));
+  double share = 1;
+  if (!rounding && joints_act_ && model_->joint_forces().bends(index)) {
+    VectorXd du = VectorXd::Zero(free_.size()), step = VectorXd::Zero(island.M.size());
+    for (const int place : model.joints) du[model.dofs[place]] = step[place] = island.rates[place];
+    share = share_of(index, start, p, free_, du, island.M.square(step.data()));
+  }
+  for (std::size_t k = 0; k < model.dofs.size(); ++k) {
+    free_[model.dofs[k]] += island.rates[static_cast<Eigen::Index>(k)];
+  }
+  for (const int place : model.joints)
+    free_[model.dofs[place]] -= (1 - share) * island.rates[place];
   const double left = iteration == 0 ? 1 : size / island.last;
   island.last = size;
   island.moving = !model.joints.empty();
-  if (share == 1 && (size <= kExact * scale || (left < 0.5 && left * size <= kExact * scale) ||
-                     (size <= kRounding * (scale + noise(index, start)) && left > 0.5 &&
-                      iteration > 0))) {
+  if ((share == 1 && (size <= kExact * scale || (left < 0.5 && left * size <= kExact * scale))) ||
+      (rounding && left > 0.5 && iteration > 0)) {
     island.moving = false;
   }
   island.newton = island.newton || (iteration >= kPatience && left > kSlow);
@@ -239,12 +247,10 @@ bool VelocityStepper::solve_pressed(int index, const Window& start, const Vector
       scale = std::max(scale, std::abs(rates_[dofs[j]]) + std::abs(start_rates_[dofs[j]]));
     }
     if (!(size <= kInfinity)) return false;
-    if (size <= 10 * kExact * scale ||
-        (size <= kRounding * (scale + noise(index, start)) && size > last / 2)) {
-      return true;
-    }
+    const bool rounding = size <= kRateRounding * (scale + noise(index, start));
+    if (size <= 10 * kExact * scale || (rounding && size > last / 2)) return true;
     last = size;
-    u += share_of(index, start, p, u, du, island.M.square(step.data())) * du;
+    u += (rounding ? 1 : share_of(index, start, p, u, du, island.M.square(step.data()))) * du;
     joints.evaluate(window, h_, p, u, joint_);
     if (!factor(index, p, joint_.slope, island.M)) return false;
     step.setZero();

@@ -8,8 +8,9 @@
 // it. A part of length s moves from (q, u) to (q', u') as a step of that length,
 //   q' moved by s u'; where nothing presses, by ((h + s) u' - (h - s) u)/2,
 // which is s u' of a whole step: positions of a body that falls stay on the parabola of its whole
-// steps. Not where forces on joints act, which hold for the end of a part. All of it depends on where the step begins and on the time of impact only, so that the
-// motion goes on as continuously where an impact passes from one step into the next.
+// steps. Not where forces on joints act, which hold for the end of a part. All of it depends on
+// where the step begins and on the time of impact only, so that the motion goes on as continuously
+// where an impact passes from one step into the next.
 #include <algorithm>
 
 #include "../bodies/kinematics.hpp"
@@ -113,9 +114,9 @@ std::string VelocityStepper::add_impact(const State& from, const Window& start, 
   std::vector<bool> kicked;
   for (std::size_t i = 0; i < islands_.size(); ++i) {
     const auto& touches = islands_[i].touches;
-    kicked.push_back(!touches.empty() && !model_->joint_forces().any(static_cast<int>(i)) &&
-                     std::all_of(touches.begin(), touches.end(),
-                                                     [](const Touch& t) { return t.bounces; }));
+    kicked.push_back(
+        !touches.empty() && !model_->joint_forces().any(static_cast<int>(i)) &&
+        std::all_of(touches.begin(), touches.end(), [](const Touch& t) { return t.bounces; }));
   }
   add_kick(from, start, p, whole_ / 2, kicked);
   Part impact{Part::Kind::impact, 1, nullptr, -1, parts_.back().end};

@@ -79,7 +79,8 @@ void VelocityStepper::slopes_by_length(const Part& part, const VectorXd& p, Vect
       VectorXd own(n);
       for (Eigen::Index k = 0; k < n; ++k) {
         const int dof = dofs[k];
-        own[k] = joint.slope[dof] * (to[dof] - start_rates_[dof]) + s * joint.by_pose[dof] * to[dof];
+        own[k] =
+            joint.slope[dof] * (to[dof] - start_rates_[dof]) + s * joint.by_pose[dof] * to[dof];
       }
       return own;
     };
@@ -112,8 +113,7 @@ void VelocityStepper::slopes_by_length(const Part& part, const VectorXd& p, Vect
         const double bound = touch.bounces ? 0
                              : touch.deep  ? kTakeBack * gravity_
                                            : touch.gap.g / (s * s);
-        change.segment<3>(3 * c) =
-            laws[c].by_c * seen.segment<3>(3 * c) + laws[c].by_bound * bound;
+        change.segment<3>(3 * c) = laws[c].by_c * seen.segment<3>(3 * c) + laws[c].by_bound * bound;
       }
       change = problem.slopes(all, laws).partialPivLu().solve(change).eval();
       VectorXd back = island.H * change;

@@ -214,8 +214,8 @@ void VelocityStepper::pull_rates(const VectorXd& p, const std::vector<bool>* kic
   }
   if (trees) pull_trees(kicked);
   for (const int dof : model_->joint_forces().dofs()) {
-    u_[dof] -= h_ * (joint_.slope[dof] * end_weights_[dof] +
-                     joint_free_.slope[dof] * free_weights_[dof]);
+    u_[dof] -=
+        h_ * (joint_.slope[dof] * end_weights_[dof] + joint_free_.slope[dof] * free_weights_[dof]);
   }
 }
 
@@ -224,7 +224,7 @@ void VelocityStepper::pull_rates(const VectorXd& p, const std::vector<bool>* kic
 void VelocityStepper::pull_trees(const std::vector<bool>* kicked) {
   const VectorXd first = free_weights_;
   const double scale = first.lpNorm<Eigen::Infinity>() + end_weights_.lpNorm<Eigen::Infinity>();
-  double last = kInfinity;
+  double last = 0;
   for (int k = 0; k < kTreeIterations; ++k) {
     by_terms_.setZero();
     adjoint_.velocity_terms(at_, free_weights_, by_terms_);
@@ -243,7 +243,7 @@ void VelocityStepper::pull_trees(const std::vector<bool>* kicked) {
         free_weights_[dof] = next;
       }
     }
-    const double left = size / last;
+    const double left = k == 0 ? 1 : size / last;
     if (size <= kExactWeights * scale || left * size <= kExactWeights * scale) return;
     last = size;
   }
@@ -368,8 +368,8 @@ void VelocityStepper::pull_inertia_columns(const ActiveColumns& active, const Ve
   for (int b = 0; b < static_cast<int>(model_->bodies().size()); ++b) {
     const Multibody::Body& body = model_->bodies()[b];
     if (body.step < 0 || body.mass < 0) continue;
-    const MotionVector W = adjoint_.twist(MultibodyAdjoint::weights, b),
-                       V(at_.twist(body.step)), A(at_.acceleration(body.step));
+    const MotionVector W = adjoint_.twist(MultibodyAdjoint::weights, b), V(at_.twist(body.step)),
+                       A(at_.acceleration(body.step));
     const auto by = [&](const RigidInertia& I) { return dot(W, I * A + crossf(V, I * V)); };
     if (wanted(body.mass)) {
       RigidInertia I{1, at_.arm(b), {}};

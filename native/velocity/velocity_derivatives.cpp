@@ -4,7 +4,8 @@
 //   M (u' - u) + h (c(q, (u + u_f)/2) + r(q, u) + phi(q + h u', u')) - J^T P = 0:
 //   (M + h phi_u') du' = M du - h (f_q dq + r_u du + c_u (du + du_f)/2 + f_p dp)
 //                        + d(J^T P) at fixed lambda + J^T B dlambda
-// where f is all of what h multiplies and M's change, and of each contact's law (contact_problem.hpp) in its own axes, c = B^T J u'.
+// where f is all of what h multiplies and M's change, and of each contact's law
+// (contact_problem.hpp) in its own axes, c = B^T J u'.
 #include "velocity_stepper.hpp"
 
 namespace diffsim {
@@ -204,8 +205,8 @@ std::vector<VelocityStepper::Slopes> VelocityStepper::slopes(const Window& start
   if (!impact_) accelerate(rates_);
   for (int i = 0; i < count; ++i) {
     if (!impact_ && !presses(islands_[i])) continue;
-    slopes[i] = pressed_slopes(i, equations(i, joint_, by_p, columns[i]),
-                               impact_ ? nullptr : &slopes[i]);
+    slopes[i] =
+        pressed_slopes(i, equations(i, joint_, by_p, columns[i]), impact_ ? nullptr : &slopes[i]);
     slopes[i].columns = columns[i];
   }
   std::vector<PressedRows> pressed;

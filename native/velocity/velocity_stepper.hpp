@@ -4,10 +4,10 @@
 //   M(q) (u' - u) = -h (c(q, (u + u_f)/2) + r(q, u) + phi(q + h u', u')) + J^T B lambda,
 //   q' = q moved by h u'.
 // Velocity terms c of inertia are those at mid-step, forces phi on joints' coordinates those at its
-// end (free_motion.cpp); the impulses lambda are those of contact_problem.hpp. A point may come down to its obstacle but no
-// further, c_n >= -g/h; one inside is put back on the surface, at no more than the speed of ten
-// steps of fall. One with restitution that meets the obstacle faster than it would fall in two
-// steps splits the step at the time of impact (impact.cpp).
+// end (free_motion.cpp); the impulses lambda are those of contact_problem.hpp. A point may come
+// down to its obstacle but no further, c_n >= -g/h; one inside is put back on the surface, at no
+// more than the speed of ten steps of fall. One with restitution that meets the obstacle faster
+// than it would fall in two steps splits the step at the time of impact (impact.cpp).
 //
 // Derivatives are those of the solution by the implicit function theorem: contacts keep their modes
 // (open, sticking, slipping). As every step is given by what it begins with, u' = Phi(x, u, p), the
@@ -114,6 +114,7 @@ class VelocityStepper : public Stepper {
   /// Sets worst_dof_ to an island's largest step; the name of what moves by it.
   std::string name_fastest(int index);
   std::string name_moved(int dof);
+  bool set_free_step(int index, const VectorXd& p, int iteration);
   /// Share of a step du that does not overshoot where joints' forces bend; square: du . M du.
   double share_of(int index, const Window& start, const VectorXd& p, const VectorXd& u,
                   const VectorXd& du, double square) const;
