@@ -14,6 +14,7 @@ from diffsim_ros import _engine
 from diffsim_ros.errors import InputError, nearest
 from diffsim_ros.scene.crossing import texts_of
 from diffsim_ros.scene.damped_friction import damped_friction
+from diffsim_ros.scene.explicit_forces import explicit_forces
 from diffsim_ros.scene.vertices import centre_of, vertex_positions
 from diffsim_ros.scene.without_effect import without_effect
 from diffsim_ros.simulation.named import NamedScene, warnings_of_start
@@ -78,7 +79,8 @@ class Rollout:
         scene = self.scene
         return [
             *warnings_of_start(scene, self.values), *damped_friction(scene.parts),
-            *without_effect(scene.parts, self.values), *self.engine.warnings,
+            *without_effect(scene.parts, self.values),
+            *explicit_forces(scene.parts, self.values), *self.engine.warnings,
             *texts_of(scene.parts, scene.surfaces, scene.engine, self),
         ]  # fmt: skip
 
