@@ -112,6 +112,9 @@ def tendon_springs(
         low, high = model.tendon_lengthspring[t]
         k = float(model.tendon_stiffness[t]) if mjcf.flags.spring else 0.0
         d = float(model.tendon_damping[t]) if mjcf.flags.damper else 0.0
+        if length is not None and not length.of_leads(mjcf.followers).slopes:
+            used.append(t)  # constraints keep its length
+            continue
         limited = model.tendon_limited[t] and mjcf.flags.limit
         if length is None or (k and low != high and (limited or t not in lines)):
             continue

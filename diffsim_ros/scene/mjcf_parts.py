@@ -52,6 +52,10 @@ def mjcf_parts(reader: Reader, options: dict, key: str, world: Mapping) -> Robot
     mjcf = load_mjcf(absolute(reader, options["mjcf"]))
     robot = _Robot(reader, mjcf, options, key, world)
     parts = RobotParts(robot.bodies(), robot.links(), robot.planes())
+    if not parts.bodies and not parts.sdfs:
+        rule = "an MJCF with a body, or a plane that touches"
+        remedy = "give the file that includes it, if it is a part of one"
+        raise reader.error(join(key, "mjcf"), options["mjcf"], rule, remedy)
     said = []
     if left := ignored(mjcf, robot.used, world["gravity"]):
         said.append(f"not used of the file: {'; '.join(left)}")

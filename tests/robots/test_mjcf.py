@@ -358,7 +358,7 @@ BAD = [
     ({"mjcf": "broken.xml"}, "broken.xml.*well-formed XML"),
     ({"mjcf": "arm.xml"}, "<mujoco> at the top; give a URDF as `urdf`"),
     ({"mjcf": "wrong.xml"}, "wrong.xml: got .*unrecognized element.*; accepted: an MJCF that Mu"),
-    ({"mjcf": "still.xml"}, "bodies: .*at least one body"),
+    ({"mjcf": "still.xml"}, "robot.mjcf: .*still.xml'; accepted: an MJCF with a body, or a plane"),
     ({"keyframe": 1}, "keyframe: got 1; accepted: a keyframe of the MJCF: swung, or a number from"),
     ({"keyframe": True}, "keyframe: got True; accepted: the name of a keyframe, or its number"),
     ({"mjcf": "one.xml", "keyframe": 0}, "keyframe: got 0; .*none: the MJCF has no keyframes"),

@@ -171,6 +171,8 @@ ATTRIBUTES = [
     ('"0 -2 0 0 0"', '"0 -2 3 0 0"', "equality constraint"),
     ('<joint name="pair" joint1="r" joint2="l" polycoef="0 -2 0 0 0"',
      '<tendon name="pair" tendon1="split"', "closed at the start"),
+    ('<fixed name="split"', '<fixed name="kept" range="0 1" stiffness="9"><joint joint="l" '
+     'coef="2"/><joint joint="r" coef="1"/></fixed><fixed name="split"', ""),
     ('joint1="r" joint2="l" polycoef="0 -2 0 0 0"', 'joint1="r" polycoef="-0.04 0 0 0 0"',
      "closed at the start"),
     ('name="hang"', 'name="hang" active="false"', "1 equality constraint that is inactive"),
