@@ -18,15 +18,28 @@ def quadruped():
     return study.subject("quadruped")
 
 
-def test_feedback_survives_a_push_that_fells_open_loop():
-    """Of 1.65 m/s to the side; a push of 3 m/s fells the robot with feedback, too."""
+def test_feedback_brings_a_pushed_robot_back_to_its_motion():
+    """Small pushes, which it survives on any machine: 1 s later it is 8 to 10 times nearer.
+
+    Which of larger pushes fells it depends on rounding: 3 m/s does here and does not there.
+    """
     own = quadruped()
     motion = own.motion("trot")
-    world = study.pushed(study.WORLDS["nominal"], "sideways", 1.65, own.robot.mass, 1.6)
-    assert study.ended(own, motion, world, feedback=True) is not None
-    assert study.ended(own, motion, world, feedback=False) is None
-    world = study.pushed(study.WORLDS["nominal"], "sideways", 3.0, own.robot.mass, 1.6)
-    assert study.ended(own, motion, world, feedback=True) is None
+    away = {True: [], False: []}
+    for axis in study.AXES:
+        for time in (1.6, study.PHASES[1]):
+            world = study.pushed(study.WORLDS["nominal"], axis, 0.4, own.robot.mass, time)
+            for feedback, found in away.items():
+                found.append(study.ended(own, motion, world, feedback=feedback))
+    assert np.mean(away[True]) < 0.01
+    assert np.mean(away[True]) < 0.4 * np.mean(away[False])
+
+
+def test_a_push_that_no_robot_stands_fells_it():
+    own = quadruped()
+    motion = own.motion("trot")
+    world = study.pushed(study.WORLDS["nominal"], "sideways", 12.0, own.robot.mass, 1.6)
+    assert [study.ended(own, motion, world, feedback=how) for how in (True, False)] == [None, None]
 
 
 @pytest.mark.parametrize(
