@@ -20,8 +20,9 @@ from typing import Any
 
 import numpy as np
 
+from diffsim_ros.errors import InputError
 from diffsim_ros.simulation.batch import RolloutBatch
-from diffsim_ros.simulation.layer import RolloutLayer
+from diffsim_ros.simulation.layer import TWICE, RolloutLayer
 from diffsim_ros.simulation.scene import Scene
 
 try:
@@ -42,7 +43,7 @@ def rollout(
 
     p (k,) or (B, k) are values of `wrt`; it returns name -> array for the names of `observe`.
     The other arguments, shapes and errors are those of `torch_layer.rollout`; an error of the
-    engine comes through JAX's callback, with its message.
+    engine comes through JAX's callback, with its message.  Second derivatives raise TypeError.
     """
     layer = RolloutLayer.of(scene, wrt, observe, duration, threads)
     # JAX must know shapes beforehand: of one motion with the scene's own values.
@@ -68,9 +69,7 @@ def rollout(
     def called(p: jax.Array, gradient: bool) -> list[jax.Array]:
         layer.check(p.shape)
         results = [jax.ShapeDtypeStruct((*p.shape[:-1], *shape), p.dtype) for shape in shapes]
-        return jax.pure_callback(
-            lambda given: forward(given, gradient), results, p, vmap_method="sequential"
-        )
+        return _once(lambda given: forward(given, gradient), results)(p)
 
     @jax.custom_vjp
     def run(p: jax.Array) -> list[jax.Array]:
@@ -81,7 +80,29 @@ def rollout(
 
     def run_backward(p: jax.Array, by: list[jax.Array]) -> tuple[jax.Array]:
         result = jax.ShapeDtypeStruct(p.shape, p.dtype)
-        return (jax.pure_callback(backward, result, p, by, vmap_method="sequential"),)
+        return (_once(backward, result)(p, by),)
 
     run.defvjp(run_forward, run_backward)
-    return lambda p: dict(zip(layer.observed, run(p), strict=True))
+
+    def motion(p: jax.Array) -> dict[str, jax.Array]:
+        given = jax.numpy.asarray(p)
+        if not jax.numpy.issubdtype(given.dtype, jax.numpy.floating):
+            rule = "an array of floating point numbers, as the motion has the type of p"
+            raise InputError("rollout", "p", f"an array of {given.dtype}", rule, "p.astype(float)")
+        return dict(zip(layer.observed, run(given), strict=True))
+
+    return motion
+
+
+def _once(function: Callable[..., Any], results: Any) -> Callable[..., Any]:
+    """A call back into Python that cannot be differentiated: TypeError says why."""
+
+    @jax.custom_jvp
+    def call(*given: Any) -> Any:
+        return jax.pure_callback(function, results, *given, vmap_method="sequential")
+
+    @call.defjvp
+    def refused(primals: Any, tangents: Any) -> Any:
+        raise TypeError(TWICE)
+
+    return call

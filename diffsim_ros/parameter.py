@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from diffsim_ros.errors import InputError, nearest
 from diffsim_ros.fields import REQUIRED, Field, Reader, Section
@@ -29,6 +29,47 @@ SETS = Field(
 )
 Sets = Mapping[str, tuple[float, float]]
 """Parameter of the scene -> (factor, power)."""
+Follows = Mapping[str, Mapping[str, float]]
+"""Parameter of the scene -> those that go with it -> factor: the file's key of the first means all
+of them, as the mass of a uniform body means its inertia too."""
+
+SAME_RATIO = 1e-9
+"""Relative deviation up to which a number still is what follows from another."""
+
+
+def follows_of(engine: Any) -> Follows:
+    """What goes with what in an engine's scene (`Scene.follows`, where a file made it)."""
+    return getattr(engine, "follows", {})
+
+
+def with_followers(follows: Follows, given: Mapping[str, float]) -> dict[str, float]:
+    """Values by name, and those of what goes with them: what is given itself stays as it is."""
+    found = dict(given)
+    for name in follows.keys() & given.keys():
+        for other, factor in follows[name].items():
+            found.setdefault(other, factor * given[name])
+    return found
+
+
+def assign(scene: Any, p: Any, given: Mapping[str, float]) -> None:
+    """Set numbers of an engine's scene by name in p (np,), and what goes with them: not what is
+    given itself, or had a value of its own."""
+    known = {name: int(scene.index(name)) for name in given}
+    follows, moved = follows_of(scene), {}
+    for name in follows.keys() & given.keys():
+        for other, factor in follows[name].items():
+            k = int(scene.index(other))
+            if other not in given and goes_with(p[k], p[known[name]], factor):
+                moved[k] = factor * given[name]
+    for name, k in known.items():
+        p[k] = given[name]
+    for k, value in moved.items():
+        p[k] = value
+
+
+def goes_with(value: float, of: float, factor: float) -> bool:
+    """Whether a scene's number is what follows from another, or has been set by itself."""
+    return math.isclose(value, factor * of, rel_tol=SAME_RATIO)
 
 
 def read_sets(

@@ -19,12 +19,11 @@ from typing import Any
 import numpy as np
 
 from diffsim_ros.errors import InputError
-from diffsim_ros.simulation.layer import RolloutLayer
+from diffsim_ros.simulation.layer import TWICE, RolloutLayer
 from diffsim_ros.simulation.scene import Scene
 
 try:
     import torch
-    from torch.autograd.function import once_differentiable
 except ImportError as error:
     raise ImportError("torch_layer needs PyTorch: pip install torch") from error
 
@@ -49,8 +48,14 @@ def rollout(
     threads  of several motions, there and back; 0: every core; the result does not depend on it
     The engine computes in double precision; results have the type and device of p.
     Raises NotConverged, with the engine's message, where a motion stopped early; InputError for
-    unknown names and other shapes.
+    unknown names, other shapes, and for p of whole numbers, flags or complex numbers.  The gradient
+    itself cannot be differentiated: second derivatives raise TypeError.
     """
+    if not isinstance(p, torch.Tensor):
+        raise InputError("rollout", "p", p, "a tensor", "torch.tensor(p, dtype=torch.float64)")
+    if not p.is_floating_point():
+        rule = "a tensor of floating point numbers, as the motion has the type of p"
+        raise InputError("rollout", "p", f"a tensor of {p.dtype}", rule, "p.double()")
     layer = RolloutLayer.of(scene, wrt, observe, duration, threads)
     layer.check(tuple(p.shape))
     found: tuple[torch.Tensor, ...] = _Rollout.apply(p, layer)
@@ -86,16 +91,38 @@ class _Rollout(torch.autograd.Function):
         batch, observed = layer.run(P, ctx.needs_input_grad[0])
         ctx.layer, ctx.batch = layer, batch if ctx.needs_input_grad[0] else None
         ctx.several, ctx.device, ctx.dtype = p.ndim == 2, p.device, p.dtype
+        ctx.save_for_backward(p)
         return tuple(
             torch.from_numpy(values if p.ndim == 2 else values[0]).to(p.device, p.dtype)
             for values in observed
         )
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, *gradients: torch.Tensor | None) -> tuple[torch.Tensor, None]:
+        found = _Rollout.pull_back(ctx, gradients)
+        if torch.is_grad_enabled():  # create_graph=True: what goes back through this must not be 0
+            given = [g for g in gradients if g is not None]
+            found = _Once.apply(found, *ctx.saved_tensors, *given)
+        return found, None
+
+    @staticmethod
+    @torch.no_grad()
+    def pull_back(ctx: Any, gradients: Sequence[torch.Tensor | None]) -> torch.Tensor:
+        """dO/dp from dO/d(observed)."""
         by = [None if g is None else g.detach().cpu().double().numpy() for g in gradients]
         by = by if ctx.several else [None if g is None else g[None] for g in by]
         found = ctx.layer.pull_back(ctx.batch, by)
         found = found if ctx.several else found[0]
-        return torch.from_numpy(found).to(ctx.device, ctx.dtype), None
+        return torch.from_numpy(found).to(ctx.device, ctx.dtype)
+
+
+class _Once(torch.autograd.Function):
+    """A gradient of a rollout, which depends on p and on dO/d(observed) in ways not known here."""
+
+    @staticmethod
+    def forward(ctx: Any, found: torch.Tensor, *given: torch.Tensor) -> torch.Tensor:
+        return found.clone()
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor) -> None:
+        raise TypeError(TWICE)

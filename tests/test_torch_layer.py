@@ -59,10 +59,8 @@ def test_every_observable_agrees_with_differences(model):
     sum((w * x).sum() for w, x in zip(weights, found, strict=True)).backward()
 
     def objective(values):
-        return sum(
-            float((w * x).sum())
-            for w, x in zip(weights, call(model, torch.tensor(values), observe=ALL), strict=True)
-        )
+        moved = call(model, torch.tensor(values[index]), observe=ALL, wrt=names)
+        return sum(float((w * x).sum()) for w, x in zip(weights, moved, strict=True))
 
     for k, i in enumerate(index):
         size = max(abs(model.engine.values[i]), 1.0)
@@ -154,3 +152,62 @@ def test_the_soft_minimum_is_that_of_goals(model):
         torch_layer.soft_minimum(own, 0.0)
     with pytest.raises(InputError, match="threads"):
         call(model, p, threads=-1)
+
+
+def test_second_derivatives_are_refused(model):
+    """They were zero, or lacked the simulator's part, without a word."""
+    names = ["cube.velocity.y", "cube.mass"]
+    p = torch.tensor([model.values[name] for name in names], dtype=torch.float64)
+
+    def height(p):
+        return call(model, p, wrt=names, observe="cube.position")[0][-1, 2]
+
+    def squared(p):
+        return (call(model, p, wrt=names, observe="cube.position")[0][-1] ** 2).sum()
+
+    def mixed(w, p):
+        return (w * call(model, p, wrt=names, observe="cube.position")[0][-1]).sum()
+
+    for function in (height, squared, lambda p: height(p) * p[0]):
+        with pytest.raises(TypeError, match="cannot be differentiated again"):
+            torch.autograd.functional.hessian(function, p)
+    for create in (False, True):
+        with pytest.raises(TypeError, match="first derivatives alone"):
+            w = torch.ones(3, dtype=torch.float64)
+            torch.autograd.functional.hessian(mixed, (w, p), create_graph=create)
+    own = p.clone().requires_grad_()
+    (first,) = torch.autograd.grad(height(own), own, create_graph=True)
+    (plain,) = torch.autograd.grad(height(own), own)
+    assert torch.equal(first.detach(), plain) and plain.abs().max() > 0  # the first are given
+    with pytest.raises(TypeError):
+        first.sum().backward()
+
+
+@pytest.mark.parametrize("kind", [torch.int32, torch.int64, torch.uint8, torch.bool, torch.cdouble])
+def test_values_are_floating_point_numbers(model, kind):
+    with pytest.raises(InputError, match=r"floating point.*p\.double\(\)"):
+        call(model, torch.ones(1).to(kind), wrt=["cube.mass"])
+    with pytest.raises(InputError, match="a tensor"):
+        call(model, [0.3], wrt=["cube.mass"])
+
+
+def test_the_mass_of_a_uniform_body_is_its_inertia_too(model):
+    """As in a file: the derivative is that of motions whose mass is given by name."""
+    p = torch.tensor([0.3], dtype=torch.float64, requires_grad=True)
+    options = {"wrt": ["cube.mass"], "observe": ["cube.orientation"], "duration": 0.12}
+    (turned,) = call(model, p, **options)
+    turned[-1, 0].backward()
+    ends = [
+        model.rollout({"cube.mass": m}, duration=0.12)["cube"].orientation[-1, 0]
+        for m in (0.3 + 1e-6, 0.3 - 1e-6)
+    ]
+    assert p.grad[0].item() == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-4, abs=1e-7)
+    every = torch.tensor(model.values.array, requires_grad=True)  # all numbers: each is its own
+    call(model, every, observe=["cube.orientation"], duration=0.12)[0][-1, 0].backward()
+    values = model.values
+    total = sum(
+        every.grad[values.index(f"cube.inertia.{k}")].item() * values[f"cube.inertia.{k}"] / 0.3
+        for k in ("xx", "yy", "zz")
+    )
+    whole = every.grad[values.index("cube.mass")].item() + total
+    assert whole == pytest.approx(p.grad[0].item(), rel=1e-8, abs=1e-12)

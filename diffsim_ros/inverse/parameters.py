@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from diffsim_ros.errors import InputError, nearest
-from diffsim_ros.parameter import Parameter, Sets
+from diffsim_ros.parameter import Parameter, Sets, follows_of, goes_with
 
 
 class Group(Protocol):
@@ -50,6 +50,32 @@ class Group(Protocol):
         ...
 
 
+def _completed(
+    parameters: tuple[Parameter, ...], groups: tuple[Group, ...], scene: Any
+) -> tuple[Parameter, ...]:
+    """Parameters that also set what goes with what they set, as a uniform inertia with its mass;
+    not what something sets itself, or what has a value of its own."""
+    follows = follows_of(scene)
+    if not follows:
+        return parameters
+    values = {i.name: v for i, v in zip(scene.parameters, scene.values.tolist(), strict=True)}
+    own = [dict(p.sets or ({p.name: (1.0, 1.0)} if p.name in values else {})) for p in parameters]
+    taken = {name for sets in own for name in sets}
+    taken.update(name for group in groups for name in group.scene_parameters)
+    for leader, others in follows.items():
+        setting = [sets for sets in own if leader in sets]
+        for name, factor in others.items():
+            if name in taken or not goes_with(values[name], values[leader], factor):
+                continue
+            for k, sets in enumerate(setting):
+                own_factor, power = sets[leader]
+                sets[name] = (own_factor * (1.0 if k else factor), power)
+    return tuple(
+        replace(p, sets=sets) if len(sets) > max(len(p.sets), 1) else p
+        for p, sets in zip(parameters, own, strict=True)
+    )
+
+
 class ParameterMap:
     """All parameters of one estimation and the engine parameters that they set.
 
@@ -63,7 +89,8 @@ class ParameterMap:
     def __init__(
         self, parameters: Iterable[Parameter], scene: Any, groups: Iterable[Group] = ()
     ) -> None:
-        self.parameters, self.groups = tuple(parameters), tuple(groups)
+        self.groups = tuple(groups)
+        self.parameters = _completed(tuple(parameters), self.groups, scene)
         duplicates = {p.name for p in self.parameters if self._count(p.name) > 1}
         if duplicates:
             raise InputError("parameters", "name", sorted(duplicates), "each name once")

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from diffsim_ros.errors import InputError, nearest
+from diffsim_ros.parameter import assign
 
 from .assembly import Assembly, TrialModel
 from .engine_options import options_like
@@ -324,8 +325,7 @@ class SimulationProblem:
         """Engine parameter vector of trial k."""
         trial, named = self.trials[k], self._maps[k].named(z)
         p = self._base.copy()
-        for name, value in trial.parameters.items():
-            p[self.scene.index(name)] = value
+        assign(self.scene, p, trial.parameters)
         p = self._maps[k].engine(z, p)
         if trial.starts:
             parts = [s.parameter_values(s.offset(u, named))[0] for s, u in self._split(trial, row)]

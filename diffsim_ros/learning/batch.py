@@ -11,6 +11,8 @@ import numpy as np
 from diffsim_ros import _engine
 from diffsim_ros.errors import InputError
 from diffsim_ros.learning.config import EnvironmentConfig
+from diffsim_ros.parameter import assign
+from diffsim_ros.real_numbers import finite
 
 Array = np.ndarray
 Start = tuple[dict[str, Array], dict[int, float]]
@@ -47,7 +49,12 @@ class BatchStep:
         zero.  The step must have been made with gradient=True.  [G 4.24-4.26]
         """
         batch, config, rows = self._batch, self._batch.config, self._moving
-        by_value, start = np.zeros((batch.count, len(config.actions))), np.array(by_end)
+        count = batch.count
+        shape = (count, len(config.observation))
+        by_observation = finite("pull_back", "by_observation", by_observation, shape)
+        by_reward = finite("pull_back", "by_reward", by_reward, (count,))
+        start = finite("pull_back", "by_end", by_end, (count, 4, batch.ndof))
+        by_value = np.zeros((count, len(config.actions)))
         if not len(rows):
             return by_value, start
         y, failed = self.y[rows], np.isin(rows, list(self.failures))
@@ -56,7 +63,7 @@ class BatchStep:
         by_y += config.reward.pull_back(y, by_terms)
         by_y[failed] = 0.0
         by_p, start[rows] = self._segment.gradient(
-            by_y[:, : config.numbers], by_end[rows], batch.threads
+            by_y[:, : config.numbers], start[rows], batch.threads
         )
         by_value[rows] = by_p @ batch.by_action + by_y[:, config.numbers :]
         return by_value * batch.half * ~self._clipped, start
@@ -136,8 +143,9 @@ class Batch:
 
     def _place(self, i: int, joints: Mapping[str, Any], parameters: Mapping[int, float]) -> None:
         self.P[i] = self.config.scene.engine.values
-        for index, value in parameters.items():
-            self.P[i, index] = value
+        names = self.config.scene.engine.parameters
+        given = {names[index].name: value for index, value in parameters.items()}
+        assign(self.config.scene.engine, self.P[i], given)
         self.snapshots[i] = self.config.scene.engine.snapshot(self.P[i], dict(joints))
 
     def _begun(self, chosen: Array) -> Array:
@@ -163,10 +171,7 @@ class Batch:
         A motion that the engine cannot follow ends its episode where it was; NaN is refused.
         """
         config = self.config
-        actions = np.asarray(actions, float)
-        if actions.shape != (self.count, len(config.actions)) or not np.isfinite(actions).all():
-            rule = f"finite numbers of shape ({self.count}, {len(config.actions)})"
-            raise InputError("batch", "actions", actions, rule)
+        actions = finite("batch", "actions", actions, (self.count, len(config.actions)))
         if self.snapshots[0] is None:
             raise InputError("batch", "step", "no episode", "reset() before the first step")
         value = self.middle + self.half * np.clip(actions, -1, 1)

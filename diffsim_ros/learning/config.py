@@ -16,6 +16,7 @@ from diffsim_ros.errors import nearest
 from diffsim_ros.fields import Reader, join
 from diffsim_ros.learning import schema
 from diffsim_ros.learning.terms import MotionTerm, MotionTerms
+from diffsim_ros.parameter import follows_of
 from diffsim_ros.scene.model import SceneModel, load_scene
 from diffsim_ros.scene.placing import absolute
 from diffsim_ros.yaml_file import read_mapping
@@ -269,6 +270,10 @@ def _actions(reader: Reader, given: Mapping, scene: SceneModel) -> list[PolicyAc
                 rule = f"values within {info.lower:g} to {info.upper:g} [{info.unit}]"
                 raise reader.error(join(key, "bounds"), [low, high], rule)
             sets[known[parameter]] = float(number)
+        for leader, others in follows_of(scene.engine).items():
+            if known[leader] in sets:
+                for other, factor in others.items():
+                    sets.setdefault(known[other], factor * sets[known[leader]])
         for index in sets:
             if index in taken:
                 rule = f"a parameter that action {taken[index]!r} does not set"

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from diffsim_ros.errors import EngineInputError, InputError, nearest
+from diffsim_ros.parameter import with_followers
 from diffsim_ros.rotation import quat_matrix
 from diffsim_ros.scene.joint_start import check_joints, check_reduced
 from diffsim_ros.scene.parts import Parts
@@ -72,8 +73,11 @@ def engine_scene(parts: Parts) -> tuple[Any, dict[str, Any]]:
         parts.write_chosen(scene)
         key = "start"
         apply_start(parts, scene)
+        scene.follows = follows = {}
+        for body in parts.bodies.values():
+            follows.update(body.follows())
         known = {info.name for info in scene.parameters} if parts.values else set()
-        for name, value in parts.values.items():
+        for name, value in with_followers(follows, parts.values).items():
             key = f"values.{name}"
             if name not in known:
                 accepted = "a parameter of this scene's engine"

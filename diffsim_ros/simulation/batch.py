@@ -10,9 +10,12 @@ from typing import overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from diffsim_ros import _engine
 from diffsim_ros.errors import InputError
+from diffsim_ros.real_numbers import numbers
+from diffsim_ros.simulation.interrupt import interruptible
 from diffsim_ros.simulation.rollout import Rollout
-from diffsim_ros.simulation.values import Values, numbers
+from diffsim_ros.simulation.values import Values
 
 Array = NDArray[np.float64]
 
@@ -62,6 +65,9 @@ class RolloutBatch(Sequence[Rollout]):
 
     def gradient(self, cotangents: Mapping[str, ArrayLike]) -> Array:
         """dO/dp (B, P) by the values of `wrt`; cotangents of `Rollout.gradient`, (B,) first."""
+        if not isinstance(cotangents, Mapping):
+            rule = "a mapping: name of what is observed -> dO/d(it), of its shape"
+            raise InputError("gradient", "cotangents", cotangents, rule)
         count = len(self)
         given = {name: numbers("gradient", name, value) for name, value in cotangents.items()}
         for name, value in given.items():
@@ -69,10 +75,13 @@ class RolloutBatch(Sequence[Rollout]):
                 raise InputError("gradient", name, value, f"an array of shape ({count}, ...)")
         own = [{name: value[k] for name, value in given.items()} for k in range(count)]
         threads = min(self._threads or os.cpu_count() or 1, max(count, 1))
-        with ThreadPoolExecutor(threads) as pool:
-            pairs = zip(self._rollouts, own, strict=True)
-            found = list(pool.map(lambda pair: pair[0].gradient(pair[1]).array, pairs))
-        return np.array(found)
+
+        def work(token: _engine.CancelToken) -> list[Array]:
+            with ThreadPoolExecutor(threads) as pool:
+                pairs = zip(self._rollouts, own, strict=True)
+                return list(pool.map(lambda pair: pair[0]._pulled(pair[1], token).array, pairs))
+
+        return np.array(interruptible(work))
 
     def _same(self, each: list[Array], name: str) -> Array:
         if not each:
@@ -87,6 +96,7 @@ class RolloutBatch(Sequence[Rollout]):
 def batch_values(values: Values, changes: Mapping[str, ArrayLike] | ArrayLike) -> Array:
     """All numbers of B motions (B, np): by name, each a number or (B,), or all.
 
+    What goes with a name follows it, as in `Values.replaced`.
     InputError: unknown names, different lengths, numbers that are not finite.
     """
     if not isinstance(changes, Mapping):
@@ -103,5 +113,9 @@ def batch_values(values: Values, changes: Mapping[str, ArrayLike] | ArrayLike) -
     for name, value in given.items():
         if not np.isfinite(value).all():
             raise InputError("batch", name, value, "finite numbers")
-        P[:, values.index(name)] = value
+        k = values.index(name)
+        P[:, k] = value
+        for other, factor in values.followers(k).items():
+            if values.names[other] not in given:
+                P[:, other] = factor * P[:, k]
     return P

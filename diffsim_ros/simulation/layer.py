@@ -15,6 +15,13 @@ from diffsim_ros.simulation.tangents import OBSERVABLE
 
 Array = NDArray[np.float64]
 
+TWICE = (
+    "the gradient of a rollout cannot be differentiated again: the engine has first derivatives "
+    "alone.  For a Hessian take differences of gradients, or J^T J of residuals (a Gauss-Newton "
+    "step) from rollout(..., sensitivities=True).sensitivity(...)"
+)
+"""Message where a program asks for second derivatives."""
+
 
 @dataclass(frozen=True, eq=False)
 class RolloutLayer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,15 +13,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from diffsim_ros import _engine
 from diffsim_ros.errors import InputError, nearest
+from diffsim_ros.real_numbers import finite
 from diffsim_ros.scene.crossing import texts_of
 from diffsim_ros.scene.damped_friction import damped_friction
 from diffsim_ros.scene.explicit_forces import explicit_forces
 from diffsim_ros.scene.vertices import centre_of, vertex_positions
 from diffsim_ros.scene.without_effect import without_effect
+from diffsim_ros.simulation.interrupt import interruptible
 from diffsim_ros.simulation.named import NamedScene, warnings_of_start
-from diffsim_ros.simulation.sent import SentRun, refuse
+from diffsim_ros.simulation.sent import SentRun, plain_run, refuse
 from diffsim_ros.simulation.tangents import OBSERVABLE
-from diffsim_ros.simulation.values import Values, numbers
+from diffsim_ros.simulation.values import Values
 
 Array = NDArray[np.float64]
 
@@ -67,6 +70,7 @@ class Rollout:
         mode: none, checkpoint (adjoint) or sensitivity (direct)."""
         self.scene, self.engine, self.values = scene, run, values
         self._wrt, self._forward = list(wrt), mode == "sensitivity"
+        self._by = values.with_followers(self._wrt)[1]
         self.status: str = run.status
         self.ok: bool = run.ok
         self.message: str = run.message
@@ -191,6 +195,23 @@ class Rollout:
             refuse("energy", "outputs=['energy']")
         return dict(self.scene.engine.energies(self.engine, self.values.array))
 
+    # --- copies -----------------------------------------------------------------------------
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For pickle, and so for other processes: the motion and its sensitivities as plain data.
+        The adjoint goes back through what only this process has: there `gradient` is refused."""
+        mode = "sensitivity" if self._forward else "checkpoint" if self._wrt else "none"
+        return type(self), (self.scene, plain_run(self.engine, mode), self.values, self._wrt, mode)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Rollout:
+        """A copy with arrays of its own, whose scene and engine's run, which nothing changes, are
+        this one's."""
+        copied = copy.copy(self)
+        shared = ("scene", "engine", "values")
+        own = {name: value for name, value in vars(self).items() if name not in shared}
+        copied.__dict__.update(copy.deepcopy(own, memo))
+        return copied
+
     # --- derivatives ----------------------------------------------------------------------------
 
     @property
@@ -198,20 +219,42 @@ class Rollout:
         """Names of the values that gradients are by."""
         return tuple(self.values.names[k] for k in self._wrt)
 
+    @cached_property
+    def dx(self) -> Array:
+        """(F, ndof, P) d(place, rotation)/dp of the engine's degrees of freedom [m, rad]."""
+        return np.asarray(self.engine.dx) @ self._by
+
+    @cached_property
+    def dv(self) -> Array:
+        """(F, ndof, P) d(velocity, angular velocity)/dp, likewise."""
+        return np.asarray(self.engine.dv) @ self._by
+
+    @cached_property
+    def outputs_dp(self) -> dict[str, Array]:
+        """Name -> d(output)/dp (F, ..., P)."""
+        return {name: np.asarray(by) @ self._by for name, by in self.engine.outputs_dp.items()}
+
     def gradient(self, cotangents: Mapping[str, ArrayLike]) -> Values:
         """dO/dp by the values of `wrt`, from dO/d(what is observed), by the adjoint [G 4.24-4.26].
 
-        cotangents  name of something `observed` -> dO/d(it), of its shape, or one that NumPy
-                    broadcasts to it
+        cotangents  name of something `observed` -> dO/d(it), of exactly its shape: nothing is
+                    broadcast.  That of what is not named is 0
         Exact for the discrete motion.  After a rollout with `sensitivities` by these.
         InputError: a rollout without `wrt`, an unknown name, another shape, a number not finite.
         """
+        return interruptible(lambda token: self._pulled(cotangents, token))
+
+    def _pulled(self, cotangents: Mapping[str, ArrayLike], token: _engine.CancelToken) -> Values:
+        """`gradient`, which the token stops."""
+        if not isinstance(cotangents, Mapping):
+            rule = "a mapping: name of what is observed -> dO/d(it), of its shape"
+            raise InputError("gradient", "cotangents", cotangents, rule)
         if not self._wrt:
             raise InputError("gradient", "wrt", (), "a rollout that was asked for one: wrt=[...]")
         gx, gv = self.scene.tangents.zeros(len(self.time))
         by_output: dict[str, Array] = {}
         for name, given in cotangents.items():
-            own = _shaped(name, given, self.observed(name).shape)
+            own = finite("gradient", name, given, self.observed(name).shape)
             if name in self.outputs:
                 by_output[name] = own
                 continue
@@ -220,12 +263,12 @@ class Rollout:
             own = own if own.ndim == 3 else own[:, None]
             self.scene.tangents.add(kind, own, self.engine, gx, gv, rows)
         if self._forward:
-            found = np.einsum("fd,fda->a", gx, self.engine.dx)
-            found += np.einsum("fd,fda->a", gv, self.engine.dv)
+            found = np.einsum("fd,fda->a", gx, self.dx)
+            found += np.einsum("fd,fda->a", gv, self.dv)
             for name, own in by_output.items():
-                found += np.tensordot(own, self.engine.outputs_dp[name], own.ndim)
+                found += np.tensordot(own, self.outputs_dp[name], own.ndim)
         else:
-            found = self.engine.gradient(gx, gv, by_output)
+            found = self.engine.gradient(gx, gv, by_output) @ self._by
         return Values(self.wrt, found, [self.values.units[k] for k in self._wrt])
 
     def sensitivity(self, name: str) -> Array:
@@ -240,7 +283,7 @@ class Rollout:
             rule = "a rollout that was asked for them: wrt=[...], sensitivities=True"
             raise InputError("sensitivity", "sensitivities", False, rule)
         if name in self.outputs:
-            return np.asarray(self.engine.outputs_dp[name])
+            return self.outputs_dp[name]
         body, _, kind = name.rpartition(".")
         kinds = {"position": 0, "velocity": 0, "rotation": 3, "angular_velocity": 3}
         if body not in self.scene.bodies or kind not in kinds:
@@ -250,8 +293,8 @@ class Rollout:
         if kinds[kind] and self[body].orientation is None:
             raise InputError("sensitivity", name, "a body that does not turn", "its position")
         dofs = self.scene.tangents.dof[self._rows(body)] + kinds[kind]
-        moved = self.engine.dx if kind in ("position", "rotation") else self.engine.dv
-        found = np.asarray(moved)[:, dofs]
+        moved = self.dx if kind in ("position", "rotation") else self.dv
+        found = moved[:, dofs]
         return found if self.scene.parts.bodies[body].SOFT else found[:, 0]
 
     def _rows(self, body: str) -> slice:
@@ -260,14 +303,3 @@ class Rollout:
             raise InputError("rollout", "", body, "a body of the scene", known)
         first, count = self.scene.engine.nodes_of(body)
         return slice(first, first + count)
-
-
-def _shaped(name: str, given: ArrayLike, shape: tuple[int, ...]) -> Array:
-    array = numbers("gradient", name, given)
-    try:
-        array = np.broadcast_to(array, shape)
-    except ValueError:
-        raise InputError("gradient", name, array, f"an array of shape {shape}") from None
-    if not np.isfinite(array).all():
-        raise InputError("gradient", name, array, "finite numbers")
-    return array

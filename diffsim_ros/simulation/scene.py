@@ -18,6 +18,7 @@ from diffsim_ros import _engine
 from diffsim_ros.errors import InputError, NotConverged
 from diffsim_ros.fields import whole_number
 from diffsim_ros.output import write_text, write_yaml
+from diffsim_ros.real_numbers import finite
 from diffsim_ros.scene import load_scene as load_model
 from diffsim_ros.simulation.batch import RolloutBatch, batch_values
 from diffsim_ros.simulation.interrupt import interruptible
@@ -120,9 +121,10 @@ class Scene(NamedScene):
         chosen, mode = self._derivatives(wrt, sensitivities)
         asked, steps = checked_names(self, outputs), self._steps(duration)
         options = self._recording(contact_modes)
+        active = p.with_followers(chosen)[0]
         run = interruptible(
             lambda token: _engine.rollout(
-                self.engine, p.array, steps, options, active=chosen, mode=mode,
+                self.engine, p.array, steps, options, active=active, mode=mode,
                 cancel=token, outputs=asked,
             )
         )  # fmt: skip
@@ -152,6 +154,7 @@ class Scene(NamedScene):
         """
         P = batch_values(self.values, values)
         chosen, mode = self._derivatives(wrt, sensitivities)
+        active = self.values.with_followers(chosen)[0]
         asked, steps = checked_names(self, outputs), self._steps(duration)
         threads = whole_number("rollout_batch", "threads", threads, 0)
         if executor is not None and mode == "checkpoint":
@@ -163,12 +166,12 @@ class Scene(NamedScene):
         def work(token: _engine.CancelToken) -> Sequence[Any]:
             if executor is None:
                 return _engine.rollout_batch(
-                    self.engine, P, steps, options, active=chosen, mode=mode, threads=threads,
+                    self.engine, P, steps, options, active=active, mode=mode, threads=threads,
                     cancel=token, outputs=asked,
                 )  # fmt: skip
             from diffsim_ros.executors import gather
 
-            shared = self, steps, chosen, mode, asked
+            shared = self, steps, active, mode, asked
             found = gather(one_motion, list(P), shared, executor=executor, cancel=token)
             return [SentRun(held) for held in found if held is not None]
 
@@ -198,8 +201,13 @@ class Scene(NamedScene):
         The others as in `rollout`.
         """
         motion = self.rollout(values, duration=duration, wrt=wrt, outputs=outputs)
-        value, cotangents = objective(motion)
-        return float(value), motion.gradient(cotangents)
+        found = objective(motion)
+        known = isinstance(found, tuple | list) and len(found) == 2
+        if not known or not isinstance(found[1], Mapping):
+            rule = "(O, cotangents): its value, and name of what is observed -> dO/d(it)"
+            raise InputError("value_and_gradient", "objective", found, rule)
+        value = finite("value_and_gradient", "objective", found[0], ())
+        return float(value), motion.gradient(found[1])
 
     # --- step by step ---------------------------------------------------------------------------
 

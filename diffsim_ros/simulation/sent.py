@@ -50,5 +50,10 @@ def one_motion(shared: Shared, values: np.ndarray, cancel: Any) -> dict[str, Any
         scene.engine, values[None], steps, options, active=chosen, mode=mode, threads=1,
         cancel=cancel, outputs=outputs,
     )  # fmt: skip
+    return vars(plain_run(run, mode))
+
+
+def plain_run(run: _engine.Rollout | SentRun, mode: str) -> SentRun:
+    """What a motion holds, without what only the process that simulated it has."""
     names = (*HELD, *(DERIVATIVES if mode == "sensitivity" else ()))
-    return {name: getattr(run, name) for name in names}
+    return SentRun({name: getattr(run, name) for name in names})

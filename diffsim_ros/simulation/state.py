@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,11 +13,17 @@ from numpy.typing import ArrayLike, NDArray
 from diffsim_ros import _engine
 from diffsim_ros.errors import InputError, NotConverged, nearest
 from diffsim_ros.fields import whole_number
+from diffsim_ros.real_numbers import finite, numbers
+from diffsim_ros.simulation.interrupt import interruptible
 from diffsim_ros.simulation.named import NamedScene
 from diffsim_ros.simulation.values import Values
 
 Array = NDArray[np.float64]
 PullBack = Callable[..., tuple[Values, Array]]
+T = TypeVar("T")
+
+WORTH_A_THREAD = 2000
+"""Steps times degrees of freedom from which a call may last, so that it must answer to Ctrl-C."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +54,10 @@ class State:
                 self.snapshot, self.values.array, wanted, self.scene.options
             )
         )
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> State:
+        """Itself, as nothing changes it."""
+        return self
 
     def __repr__(self) -> str:
         return f"<state of {self.scene.label} at {self.time:.6g} s>"
@@ -98,11 +109,11 @@ class Stepping:
 
     def start(self, values: Values, joints: Mapping[str, tuple[float, float]]) -> State:
         """Where the scene starts; see `Scene.start`."""
+        at = {}
         for name, pair in joints.items():
-            given = np.asarray(pair, float)
-            if given.shape != (2,) or not np.isfinite(given).all():
+            at[name] = numbers("start", name, pair)
+            if at[name].shape != (2,) or not np.isfinite(at[name]).all():
                 raise InputError("start", name, pair, "(coordinate, rate), finite numbers")
-        at = {name: np.asarray(pair, float) for name, pair in joints.items()}
         return State(self.scene, values, self.scene.engine.snapshot(values.array, at))
 
     def run(
@@ -110,20 +121,29 @@ class Stepping:
         observe: Sequence[str], mode: str,
     ) -> tuple[State, _engine.Segment]:  # fmt: skip
         """The state after `steps` steps, and the engine's segment."""
-        if state.scene.engine is not self.scene.engine:
+        if state.scene.engine is not self.scene.engine and not self.scene.same(state.scene):
             raise InputError("step", "state", state, "a state of this scene")
         steps = whole_number("step", "steps", steps, 1)
         p = state.values.replaced(controls)
         for name in self._initial.intersection(controls or ()):
             rule = "a value that acts during steps; this one acts at the start alone"
             raise InputError("step", "controls", name, rule, "give it to scene.start(...)")
-        segment = _engine.Segment(
-            self.scene.engine, [state.snapshot], p.array[None], steps, self.scene.options,
-            active=list(wrt), mode=mode, threads=1, outputs=list(observe),
-        )  # fmt: skip
+
+        def work(token: _engine.CancelToken) -> _engine.Segment:
+            return _engine.Segment(
+                self.scene.engine, [state.snapshot], p.array[None], steps, self.scene.options,
+                active=list(wrt), mode=mode, threads=1, outputs=list(observe), cancel=token,
+            )  # fmt: skip
+
+        segment = self._run(work, steps)
         if not segment.ok[0]:
             raise NotConverged(f"step at {state.time:.6g} s: {segment.failure(0)}")
         return State(self.scene, state.values, segment.ends[0]), segment
+
+    def _run(self, work: Callable[[_engine.CancelToken], T], steps: int) -> T:
+        """work(token), so that Ctrl-C ends it where it may last."""
+        lasts = steps * self.ndof >= WORTH_A_THREAD
+        return interruptible(work) if lasts else work(_engine.CancelToken())
 
     @cached_property
     def _initial(self) -> frozenset[str]:
@@ -139,7 +159,8 @@ class Stepping:
                 rule = "values that act during steps; this one acts at the start alone"
                 remedy = "take scene.rollout(wrt=...), or go back to the start by by_state"
                 raise InputError("step", "wrt", name, rule, remedy)
-        end, segment = self.run(state, controls, steps, wrt, observe, "store")
+        places, by = state.values.replaced(controls).with_followers(wrt)
+        end, segment = self.run(state, controls, steps, places, observe, "store")
         size = segment.outputs.shape[1]
         names = [self.scene.values.names[k] for k in wrt]
         units = [self.scene.values.units[k] for k in wrt]
@@ -154,8 +175,12 @@ class Stepping:
             """
             y = _cotangent("by_observed", by_observed, (size,))
             x = _cotangent("by_state", by_state, (4, self.ndof))
-            by_p, start = segment.gradient(y[None], x[None], 1)
-            return Values(names, by_p[0], units), np.asarray(start[0])
+
+            def work(token: _engine.CancelToken) -> tuple[Array, Array]:
+                return segment.gradient(y[None], x[None], 1)
+
+            by_p, start = self._run(work, steps)
+            return Values(names, by_p[0] @ by, units), np.asarray(start[0])
 
         return end, np.asarray(segment.outputs[0]), pull_back
 
@@ -202,7 +227,4 @@ class Stepping:
 def _cotangent(name: str, given: ArrayLike | None, shape: tuple[int, ...]) -> Array:
     if given is None:
         return np.zeros(shape)
-    array = np.asarray(given, float)
-    if array.shape != shape or not np.isfinite(array).all():
-        raise InputError("pull_back", name, array, f"finite numbers of shape {shape}")
-    return array
+    return finite("pull_back", name, given, shape)

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from diffsim_ros.errors import InputError, nearest
+from diffsim_ros.parameter import Follows, follows_of, goes_with
+from diffsim_ros.real_numbers import numbers
 
 if TYPE_CHECKING:
     from diffsim_ros import _engine
@@ -32,14 +34,21 @@ class Values(Mapping[str, float]):
       ground.c_f   0.3         1
     """
 
-    __slots__ = ("_index", "array", "names", "units")
+    __slots__ = ("_follows", "_index", "array", "names", "units")
 
-    def __init__(self, names: Sequence[str], array: ArrayLike, units: Sequence[str]) -> None:
-        """names, units (n,);  array (n,)."""
+    def __init__(
+        self, names: Sequence[str], array: ArrayLike, units: Sequence[str],
+        follows: Follows | None = None,
+    ) -> None:  # fmt: skip
+        """names, units (n,);  array (n,);  follows: name -> names that go with it -> factor."""
         self.names, self.units = tuple(names), tuple(units)
         self.array: Array = np.array(array, float)
         self.array.flags.writeable = False
         self._index = {name: k for k, name in enumerate(self.names)}
+        self._follows = {
+            self._index[name]: {self._index[other]: factor for other, factor in others.items()}
+            for name, others in (follows or {}).items()
+        }
 
     def __getitem__(self, name: str) -> float:
         return float(self.array[self.index(name)])
@@ -94,14 +103,20 @@ class Values(Mapping[str, float]):
     def replaced(self, changes: Mapping[str, float] | ArrayLike | None) -> Values:
         """The same names with other numbers: some by name, or all (n,); None: itself.
 
+        What goes with a name that is given, as a uniform body's inertia with its mass, follows it;
+        not what is given too, or has a value of its own, nor where all numbers are given.
         InputError: an unknown name, another shape, a number that is not finite.
         """
         if changes is None or changes is self:
             return self
         if isinstance(changes, Mapping):
             array = np.array(self.array)
-            for name, value in changes.items():
-                array[self.index(name)] = number(name, value)
+            given = {self.index(name): number(name, value) for name, value in changes.items()}
+            for k, value in given.items():
+                array[k] = value
+                for other, factor in self.followers(k).items():
+                    if other not in given:
+                        array[other] = factor * value
         else:
             array = numbers("values", "", changes)
             if array.shape != self.array.shape or not np.isfinite(array).all():
@@ -109,12 +124,38 @@ class Values(Mapping[str, float]):
                 raise InputError("values", "", changes, rule)
         changed = object.__new__(Values)  # shares the names: steps call this
         changed.names, changed.units, changed._index = self.names, self.units, self._index
+        changed._follows = self._follows
         changed.array = array
         array.flags.writeable = False
         return changed
 
+    def followers(self, index: int) -> dict[int, float]:
+        """Places of what goes with a number -> factor, unless they have values of their own."""
+        others, value = self._follows.get(index, {}), self.array[index]
+        return {k: f for k, f in others.items() if goes_with(self.array[k], value, f)}
+
+    def with_followers(self, chosen: Sequence[int]) -> tuple[list[int], Array]:
+        """Places of what derivatives by chosen names need, and the matrix that makes these of them.
+
+        A change of a name moves what goes with it, unless that is chosen too.
+        Returns n places, the chosen first, which do not depend on the numbers, and (n, chosen).
+        """
+        places, matrix = list(chosen), np.eye(len(chosen))
+        for column, k in enumerate(chosen):
+            follow = self.followers(k)
+            for other in self._follows.get(k, {}).keys() - set(chosen):
+                places.append(other)
+                row = np.zeros((1, len(chosen)))
+                row[0, column] = follow.get(other, 0.0)
+                matrix = np.concatenate([matrix, row])
+        return places, matrix
+
     def indices(self, names: str | Sequence[str]) -> list[int]:
-        """Places of names or shell patterns, each once; InputError where one matches nothing."""
+        """Places of names or shell patterns, each once; InputError where one matches nothing.
+
+        A pattern that matches a name leaves out what goes with it: `cube.*` has the mass of a
+        uniform cube and not its inertia, which `cube.inertia.*` has.
+        """
         found: dict[int, None] = {}
         rule = "names of the scene's values, or patterns such as cube.velocity.*"
         if not isinstance(names, Iterable):
@@ -128,7 +169,8 @@ class Values(Mapping[str, float]):
             matched = [k for k, own in enumerate(self.names) if _matches(own, name)]
             if not matched:
                 raise InputError("wrt", "", name, rule, nearest(name, self.names))
-            found.update(dict.fromkeys(matched))
+            moved = {other for k in matched for other in self.followers(k)}
+            found.update(dict.fromkeys(k for k in matched if k not in moved))
         return list(found)
 
 
@@ -141,23 +183,16 @@ def _matches(name: str, pattern: str) -> bool:
 def number(name: str, value: Any) -> float:
     """A finite number; InputError that names it."""
     try:
-        found = float(value)
-    except (TypeError, ValueError):
-        found = float("nan")
-    if not np.isfinite(found):
+        found = numbers("values", name, value)
+    except InputError as error:
+        raise InputError("values", name, value, "a finite number", error.remedy) from None
+    if found.ndim or not np.isfinite(found):
         raise InputError("values", name, value, "a finite number")
-    return found
-
-
-def numbers(place: str, key: str, given: Any) -> Array:
-    """A copy as an array; InputError for what is no array of numbers."""
-    try:
-        return np.array(given, float)
-    except (TypeError, ValueError):
-        raise InputError(place, key, given, "numbers") from None
+    return float(found)
 
 
 def values_of(scene: _engine.Scene) -> Values:
     """The numbers of an engine's scene."""
     infos = scene.parameters
-    return Values([i.name for i in infos], scene.values, [i.unit for i in infos])
+    names, units = [i.name for i in infos], [i.unit for i in infos]
+    return Values(names, scene.values, units, follows_of(scene))

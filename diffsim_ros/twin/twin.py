@@ -18,6 +18,7 @@ from scipy.spatial.transform import Rotation
 
 from .. import _engine
 from ..errors import InputError, NotConverged, nearest
+from ..parameter import assign
 from ..robots.trajectory import JointTrajectory
 from ..scene.model import SceneModel, load_scene
 from .config import TwinConfig, load_twin, tool_pose
@@ -146,12 +147,10 @@ class Episode:
         varied = self.variation
         for name in (*varied.factors, *varied.values):
             self._known(name, self.twin.entries(self.config.scene), "variation")
-        for name, factor in varied.factors.items():
-            if name in index:
-                p[index[name]] *= factor
-        for name, value in varied.values.items():
-            if name in index:
-                p[index[name]] = value
+        factors = {name: f * p[index[name]] for name, f in varied.factors.items() if name in index}
+        assign(model.engine, p, factors)
+        values = {name: value for name, value in varied.values.items() if name in index}
+        assign(model.engine, p, values)
         held = self.config.grasp.body if self.config.grasp else None
         for name, pose in self._moved.items():
             if name != held and name in model.bodies:

@@ -220,3 +220,13 @@ def test_actions_that_are_no_numbers_are_refused():
     for actions in (np.full((2, 1), np.nan), np.zeros((1, 1)), np.zeros((2, 2))):
         with pytest.raises(InputError, match=r"finite numbers of shape \(2, 1\)"):
             batch.step(actions)
+    for actions in (np.ones((2, 1), bool), np.ones((2, 1), complex), np.full((2, 1), "1")):
+        with pytest.raises(InputError, match=r"actions: .*accepted: numbers"):
+            batch.step(actions)
+    made = batch.step(np.zeros((2, 1)), gradient=True)
+    right = [np.zeros(made.observation.shape), np.zeros(2), np.zeros((2, 4, batch.ndof))]
+    made.pull_back(*right)
+    for k, name in enumerate(("by_observation", "by_reward", "by_end")):
+        for wrong in (np.zeros(1), right[k][:1], right[k] + np.nan):
+            with pytest.raises(InputError, match=f"{name}: .*finite numbers of shape"):
+                made.pull_back(*right[:k], wrong, *right[k + 1 :])

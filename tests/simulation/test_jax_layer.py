@@ -50,3 +50,31 @@ def test_several_motions_and_vmap(scene):
     assert np.asarray(together) == pytest.approx(np.asarray(each), rel=1e-12)
     with pytest.raises(ds.InputError, match=r"shape \(3,\) or \(B, 3\)"):
         motion(P[:, :2])
+
+
+def test_second_derivatives_are_refused(scene):
+    motion = jax_layer.rollout(scene, wrt=WRT, observe=["cube.position"])
+    p = jax.numpy.array(scene.values.subset(WRT).array)
+
+    def height(p):
+        return motion(p)["cube.position"][-1, 2]
+
+    for second in (
+        jax.hessian,
+        lambda f: jax.jacrev(jax.grad(f)),
+        lambda f: jax.jacfwd(jax.grad(f)),
+    ):
+        with pytest.raises(TypeError, match="cannot be differentiated again"):
+            second(height)(p)
+    mixed = jax.grad(lambda w: jax.grad(lambda p: (w * motion(p)["cube.position"][-1]).sum())(p)[0])
+    with pytest.raises(TypeError, match="first derivatives alone"):
+        mixed(jax.numpy.ones(3))
+
+
+@pytest.mark.parametrize("kind", ["int32", "int64", "uint8", "bool", "complex128"])
+def test_values_are_floating_point_numbers(scene, kind):
+    motion = jax_layer.rollout(scene, wrt=["cube.mass"], observe=["cube.position"])
+    with pytest.raises(ds.InputError, match="floating point"):
+        motion(jax.numpy.ones(1).astype(kind))
+    with pytest.raises(ds.InputError, match="floating point"):
+        motion(np.ones(1).astype(kind))

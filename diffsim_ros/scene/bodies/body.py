@@ -105,6 +105,10 @@ class Body(Part):
         """Paths behind its name that can be parameters."""
         raise NotImplementedError
 
+    def follows(self) -> dict[str, dict[str, float]]:
+        """Of the engine's parameters, those that go with another: its name -> theirs -> factor."""
+        return {}
+
     def start_pose(self) -> tuple[Array, Array]:
         """Position (3,) [m] and rotation matrix (3, 3) at the start."""
         turn = self.pose.get("orientation", [0.0, 0.0, 0.0, 1.0])

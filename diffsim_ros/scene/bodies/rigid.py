@@ -94,12 +94,15 @@ class RigidBody(LumpedBody):
         colour = tuple(self.colour)
         return BodyInfo(self.name, "mesh", tuple(around.tolist()), colour, vertices, triangles)
 
+    def follows(self) -> dict[str, dict[str, float]]:
+        """A uniform inertia goes with the mass."""
+        if self.inertia != "uniform":
+            return {}
+        per_mass = zip(INERTIA, (self.total_inertia() / self.total_mass()).tolist(), strict=True)
+        return {f"{self.name}.mass": {f"{self.name}.inertia.{k}": v for k, v in per_mass if v}}
+
     def mass_targets(self, entries: Entries, more: dict[str, float]) -> dict[str, Target]:
-        if self.inertia == "uniform":
-            mass = entries.target(f"{self.name}.mass").value
-            inertia = dict(zip(INERTIA, self.total_inertia().tolist(), strict=True))
-            more = {f"{self.name}.inertia.{k}": v / mass for k, v in inertia.items() if v}
-        return super().mass_targets(entries, more)
+        return super().mass_targets(entries, more | self.follows().get(f"{self.name}.mass", {}))
 
     def targets(self, entries: Entries) -> dict[str, Target]:
         found = {}

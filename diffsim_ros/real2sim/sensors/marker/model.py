@@ -14,6 +14,7 @@ from ....inverse.marker_track import Carrier, MarkerTrack, interpolated
 from ....inverse.simulation_problem import SimulationProblem, body_slots, engine_rollouts
 from ....inverse.swing import Oscillation, SwingTrack, damped_sinusoid
 from ....inverse.trial import Trial
+from ....parameter import assign
 from ....sensing.observation import Observation
 from ...model import Model, scene_and_map
 from ...options import EstimationConfig
@@ -291,8 +292,7 @@ class MarkerModel(Model):
         engine, every = self.scene.engine, self.scene.options.record_every
         P = np.tile(self.map.engine(z, engine.values), (len(releases), 1))
         for p, release in zip(P, releases, strict=True):
-            for name, value in release.sets.items():
-                p[engine.index(name)] = value
+            assign(engine, p, release.sets)
         steps = [self.rows(span) * every for span in spans]
         settings = (None, "none", self.config.simulation.threads, cancel)
         return engine_rollouts(engine, P, np.array(steps), self.scene.options, *settings)
