@@ -17,27 +17,31 @@ COUNTS = {
     "nnumeric": "custom number", "ntext": "custom text", "ntuple": "custom tuple",
     "ngravcomp": "body with gravity compensation",
 }  # fmt: skip
+OF_CONTACT = ("nexclude", "npair")
 GEOMS = {0: "plane", 1: "height field", 2: "sphere", 3: "capsule", 4: "ellipsoid", 5: "cylinder",
          6: "box", 7: "mesh", 8: "signed distance field"}  # fmt: skip
 PLURALS = {"body": "bodies", "box": "boxes", "mesh": "meshes", "flex": "flexes", "key": "keys"}
 
 
-def ignored(mjcf: Mjcf, *, gravity: object, drives: bool) -> list[str]:
+def ignored(mjcf: Mjcf, *, gravity: object, drives: bool, touching: bool = False) -> list[str]:
     """Every kind of thing that is not used, with its number.
 
     gravity  of the scene (3,) [m/s^2], which holds instead of the file's
     drives   whether the scene has motors of its own instead of the file's
+    touching whether its geoms touch as the file has it
     """
     model = mjcf.model
     found = [
-        count(number, word) for name, word in COUNTS.items() if (number := getattr(model, name))
+        count(number, word)
+        for name, word in COUNTS.items()
+        if (number := getattr(model, name)) and not (touching and name in OF_CONTACT)
     ]
     held = closures(mjcf)
     if others := model.neq - len(held):
         found.append(count(others, "equality constraint"))
     if held:
         found.append(f"solref and solimp of {count(len(held), 'equality constraint')}")
-    found += _joints(model) + _actuators(mjcf, drives) + _geoms(model)
+    found += _joints(model) + _actuators(mjcf, drives) + _geoms(model, touching)
     if not np.allclose(model.opt.gravity, gravity, rtol=0, atol=1e-9):
         found.append(f"gravity {model.opt.gravity.tolist()}")
     for name in ("density", "viscosity"):
@@ -100,13 +104,15 @@ def _actuators(mjcf: Mjcf, drives: bool) -> list[str]:
     return found
 
 
-def _geoms(model: Any) -> list[str]:
+def _geoms(model: Any, touching: bool) -> list[str]:
     """Geoms that touch in MuJoCo and not here, and those that are pictures alone."""
     still, pictures, law = Counter(), 0, False
     for g in range(model.ngeom):
         kind, fixed = int(model.geom_type[g]), not model.body_weldid[model.geom_bodyid[g]]
         if not touches(model, g):
             pictures += 1
+        elif touching:
+            continue
         elif kind not in ((PLANE,) if fixed else (SPHERE, CAPSULE)):
             still[f"{GEOMS[kind]} of {'the world' if fixed else 'bodies'}"] += 1
         else:

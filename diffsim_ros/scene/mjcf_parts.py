@@ -18,12 +18,13 @@ from diffsim_ros.fields import Reader, join, present
 from diffsim_ros.robots.joint_values import joint_values
 from diffsim_ros.robots.mjcf import Mjcf, MjcfJoint, Placed, load_mjcf
 from diffsim_ros.robots.mjcf_closures import closures
+from diffsim_ros.robots.mjcf_geoms import MjcfContact
 from diffsim_ros.robots.mjcf_ignored import ignored
 from diffsim_ros.robots.robot import Inertial
 from diffsim_ros.scene import robot_pieces as pieces
 from diffsim_ros.scene import schema_robots
 from diffsim_ros.scene.placing import absolute
-from diffsim_ros.scene.robot_pieces import RobotParts
+from diffsim_ros.scene.robot_pieces import RobotParts, Touching
 from diffsim_ros.units import MOST_TURNED
 
 Array = np.ndarray
@@ -47,10 +48,12 @@ def mjcf_parts(reader: Reader, options: dict, key: str, gravity: object) -> Robo
     mjcf = load_mjcf(absolute(reader, options["mjcf"]))
     robot = _Robot(reader, mjcf, options, key)
     drives = options["drive"] is not None
-    if left := ignored(mjcf, gravity=gravity, drives=drives):
+    touching = robot.touching() if options["contact"] else None
+    left = ignored(mjcf, gravity=gravity, drives=drives, touching=touching is not None)
+    if left := left + robot.lacking:
         text = f"{reader.place}: {key}.mjcf: not used of the file: {'; '.join(left)}"
         warnings.warn(text, UserWarning, stacklevel=2)
-    return RobotParts(robot.bodies(), robot.links(), robot.planes())
+    return RobotParts(robot.bodies(), robot.links(), robot.planes(), touching)
 
 
 class _Robot:
@@ -70,6 +73,7 @@ class _Robot:
         self.start: Placed = mjcf.placed(qpos, qvel)
         self.limits = self._limit_laws()
         self.groups = self._groups()
+        self.lacking: list[str] = []
 
     def _set_base(self, qvel: Array, start: Placed) -> None:
         """Velocities of the free base into qvel (linear in the world, angular in its own axes)."""
@@ -90,7 +94,7 @@ class _Robot:
 
     def _groups(self) -> dict[int, list[tuple[float, list]]]:
         """Body -> (radius, centres of its contact spheres from its centre of mass) by radius."""
-        spheres = self.mjcf.spheres()
+        spheres = {} if self.options["contact"] else self.mjcf.spheres()
         for link, value in self.options["contact_spheres"].items():
             place = join(join(self.key, "contact_spheres"), link)
             read = self.reader.section(schema_robots.SPHERES, value, place)
@@ -323,6 +327,22 @@ class _Robot:
 
         key = join(self.key, "payload")
         return [pieces.payload(self.reader, self.options, key, carrier)]
+
+    def touching(self) -> Touching:
+        """The file's geoms on the bodies of the scene."""
+        found = MjcfContact(self.mjcf)
+        self.lacking = found.lacking
+        world = np.eye(4)
+        world[:3, :3], world[:3, 3] = self.turn, self.at
+        numbers, geoms = {self.names[b]: b for b in self.mjcf.bodies}, {}
+        for g, geom in found.geoms.items():
+            pose = world
+            if geom.body is not None:
+                pose = np.eye(4)
+                pose[:3, 3] = -self.mjcf.inertials[numbers[geom.body]].centre
+            body = None if geom.body is None else self.prefix + geom.body
+            geoms[g] = geom.carried(body, pose, self.prefix)
+        return Touching(geoms, found.pairs())
 
     def planes(self) -> dict[str, dict]:
         """Entries of `sdfs`: planes of the file's world."""
