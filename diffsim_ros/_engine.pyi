@@ -8,7 +8,7 @@ import numpy
 import numpy.typing
 import typing
 from . import _engine_spatial as spatial
-__all__: list[str] = ['ArticulatedModel', 'Boolean', 'Box', 'CancelToken', 'Capsule', 'Chain', 'Complement', 'Cone', 'ContactProblem', 'Cylinder', 'Difference', 'HalfSpaces', 'Intersection', 'InvalidInput', 'LeggedModel', 'LevelSet', 'LinearSolver', 'MotionLimits', 'MotionProblem', 'MotionSolverOptions', 'MotionTask', 'Offset', 'Options', 'Output', 'ParameterInfo', 'Plane', 'PoseTask', 'Rollout', 'Scene', 'Sdf', 'Segment', 'Snapshot', 'Sphere', 'Torus', 'Transformed', 'TreeJoint', 'TreeLink', 'TriangleMesh', 'Union', 'exp_rotation', 'has_openvdb', 'instruction_set', 'left_jacobian', 'left_jacobian_derivative', 'left_jacobian_inverse', 'linear_solve', 'log_rotation', 'nearest_on_surface', 'rollout', 'rollout_batch', 'spatial', 'vdb_format']
+__all__: list[str] = ['ArticulatedModel', 'Boolean', 'Box', 'CancelToken', 'Capsule', 'Chain', 'Complement', 'Cone', 'ContactProblem', 'Cylinder', 'Difference', 'Ellipsoid', 'HalfSpaces', 'HeightField', 'Intersection', 'InvalidInput', 'LeggedModel', 'LevelSet', 'LinearSolver', 'MotionLimits', 'MotionProblem', 'MotionSolverOptions', 'MotionTask', 'Offset', 'Options', 'Output', 'ParameterInfo', 'Plane', 'PoseTask', 'Rollout', 'Scene', 'Sdf', 'Segment', 'Snapshot', 'Sphere', 'Torus', 'Transformed', 'TreeJoint', 'TreeLink', 'TriangleMesh', 'Union', 'exp_rotation', 'has_openvdb', 'instruction_set', 'left_jacobian', 'left_jacobian_derivative', 'left_jacobian_inverse', 'linear_solve', 'log_rotation', 'nearest_on_surface', 'rollout', 'rollout_batch', 'spatial', 'vdb_format']
 class InvalidInput(diffsim_ros.errors.EngineInputError):
     pass
 class Sdf:
@@ -85,6 +85,18 @@ class Cone(Sdf):
     Solid cone about z, whole or cut off, exact distance; one radius may be 0.
     """
     def __init__(self, half_height: typing.SupportsFloat | typing.SupportsIndex, bottom: typing.SupportsFloat | typing.SupportsIndex, top: typing.SupportsFloat | typing.SupportsIndex = 0.0) -> None:
+        ...
+class Ellipsoid(Sdf):
+    """
+    Ellipsoid about its origin, exact distance.
+    """
+    def __init__(self, half_axes: typing.Annotated[numpy.typing.ArrayLike, numpy.float64, "[3, 1]"]) -> None:
+        ...
+class HeightField(Sdf):
+    """
+    Ground below heights (nx, ny) [m] on a grid from (-half_x, -half_y) to (half_x, half_y), smooth between them and level beyond.
+    """
+    def __init__(self, heights: typing.Annotated[numpy.typing.ArrayLike, numpy.float64, "[m, n]"], half_x: typing.SupportsFloat | typing.SupportsIndex, half_y: typing.SupportsFloat | typing.SupportsIndex) -> None:
         ...
 class HalfSpaces(Sdf):
     """

@@ -15,7 +15,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: CPU times ar
 from diffsim_ros.errors import InputError
 from diffsim_ros.executors import check_address
 
-from .common import Executors, run_and_record
+from .common import Executors, Models, run_and_record
 
 ITEMS = {
     "gradients": "derivatives of simulated motion against central differences",
@@ -84,6 +84,8 @@ ITEMS = {
     "one_sided": "friction of bodies that stick: answers with one side, of known truth",
     "viewer": "the viewer in Chromium without a GPU: frames and updates a second, nothing online",
     "many": "many tasks on a Ray cluster: digits, speed-up, cost of short ones, what is killed",
+    "zoo": "published URDFs and MJCFs: taken, right, named, simulated, derived (--models DIR)",
+    "whole_models": "published robots with their files' contact, one second, beside MuJoCo",
     "soft_body": "a soft ball found where a rigid one cannot explain the clouds",
 }
 
@@ -100,6 +102,8 @@ def main() -> int:
     parser.add_argument("--ray", metavar="ADDRESS", help=text)
     text = "keep finished parts of studies here, and go on from those that are there"
     parser.add_argument("--resume", type=Path, metavar="DIR", help=text)
+    text = "folder of URDFs and MJCFs for `zoo`; absent: those of installed packages"
+    parser.add_argument("--models", metavar="DIR", type=Path, help=text)
     options = parser.parse_args()
     if options.ray is not None:
         try:
@@ -108,6 +112,7 @@ def main() -> int:
             print(error, file=sys.stderr)
             return 2
     Executors.ray, Executors.resume = options.ray, options.resume
+    Models.folder = options.models
     names = options.items or list(ITEMS)
     try:
         return _studies(names)

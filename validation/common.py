@@ -34,6 +34,13 @@ class Executors:
     """Folder that keeps finished tasks."""
 
 
+class Models:
+    """Robots and scenes that the study `zoo` examines."""
+
+    folder: Path | None = None
+    """Given by `--models`; None: the packages that have some."""
+
+
 def side_by_side(
     function: Function, tasks: Sequence[Any], shared: Any = None, *, here: Executor,
     what: str = "cases", progress: Report | None = None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,11 +53,14 @@ class LinkPart:
 
 
 def link_parts(
-    robot: Robot, packages: Mapping[str, str | Path] | None = None
+    robot: Robot,
+    packages: Mapping[str, str | Path] | None = None,
+    of: Sequence[str] = ("visual", "collision"),
 ) -> Iterator[LinkPart]:
     """Visuals of all links of a robot, of those without any their collisions.
 
     packages  folder of each package:// name, as for `load_robot`
+    of        elements of a link: the first kind that it has counts
     """
     path = Path(robot.place)
     root = read_urdf(path, inertia="mend").root
@@ -67,7 +70,7 @@ def link_parts(
         if name not in robot.frames:
             continue  # of a root that a floating joint carries
         frame = robot.frame(name)
-        for shape in link.findall("visual") or link.findall("collision"):
+        for shape in next(filter(None, map(link.findall, of)), []):
             kind, values = _geometry(shape, path, packages or {})
             material = shape.find("material")
             colour = material.find("color") if material is not None else None

@@ -32,6 +32,7 @@ class Flags:
     passive  gravity compensation and the medium's forces, which MuJoCo leaves out, too, where
              both springs and dampers are disabled
     groups   bits of the groups of actuators that are disabled
+    of_contact  words of flags that act where a file's contact does
     left     words of flags that nothing here acts on
     """
 
@@ -47,6 +48,7 @@ class Flags:
     clampctrl: bool
     refsafe: bool
     groups: int
+    of_contact: tuple[str, ...]
     left: tuple[str, ...]
 
     def actuates(self, group: int) -> bool:
@@ -60,8 +62,8 @@ def flags_of(model: Any) -> Flags:
     acts = {word: not off & bit for word, bit in DISABLED.items()}
     for word in ("equality", "frictionloss", "limit", "contact"):
         acts[word] &= acts["constraint"]
-    left = [f'{word}="disable"' for word in ("contact", "filterparent") if not acts[word]]
-    left += [f'{word}="enable"' for word in ENABLED_NAMED if on & ENABLED[word]]
+    of_contact = tuple(f'{w}="disable"' for w in ("contact", "filterparent") if not acts[w])
+    left = [f'{word}="enable"' for word in ENABLED_NAMED if on & ENABLED[word]]
     known = {"disable": (off, DISABLED | NO_EFFECT), "enable": (on, ENABLED)}
     for what, (bits, words) in known.items():
         beyond = bits & ~sum(words.values())
@@ -71,5 +73,6 @@ def flags_of(model: Any) -> Flags:
         **read,
         passive=acts["spring"] or acts["damper"],
         groups=int(model.opt.disableactuator),
+        of_contact=of_contact,
         left=tuple(left),
     )

@@ -18,6 +18,7 @@ COUNTS = {
     "nflex": "flex", "nskin": "skin", "nplugin": "plugin",
     "nnumeric": "custom number", "ntext": "custom text", "ntuple": "custom tuple",
 }  # fmt: skip
+OF_CONTACT = ("nexclude", "npair")
 GEOMS = {0: "plane", 1: "height field", 2: "sphere", 3: "capsule", 4: "ellipsoid", 5: "cylinder",
          6: "box", 7: "mesh", 8: "signed distance field"}  # fmt: skip
 PLURALS = {"body": "bodies", "box": "boxes", "mesh": "meshes", "flex": "flexes", "key": "keys"}
@@ -31,6 +32,7 @@ class Used:
     tendons     numbers of tendons of which nothing is left
     closures    equality constraints that hold bodies together; `tied`: numbers of those of joints
     damped      whether free joints have their damping
+    touching    whether its geoms touch as the file has it
     left        name of an equality constraint -> why it is not used
     """
 
@@ -38,6 +40,7 @@ class Used:
     tendons: list[int] = field(default_factory=list)
     closures: list[Held] = field(default_factory=list)
     damped: bool = True
+    touching: bool = False
     left: dict[str, str] = field(default_factory=dict)
 
 
@@ -48,7 +51,9 @@ def ignored(mjcf: Mjcf, used: Used, gravity: object) -> list[str]:
     """
     model = mjcf.model
     found = [
-        count(number, word) for name, word in COUNTS.items() if (number := getattr(model, name))
+        count(number, word)
+        for name, word in COUNTS.items()
+        if (number := getattr(model, name)) and not (used.touching and name in OF_CONTACT)
     ]
     if left := model.ntendon - len(used.tendons):
         found.append(count(left, "tendon"))
@@ -56,11 +61,12 @@ def ignored(mjcf: Mjcf, used: Used, gravity: object) -> list[str]:
     free = model.dof_damping[model.jnt_dofadr[model.jnt_type == FREE]]
     if not used.damped and mjcf.flags.damper and np.any(free):
         found.append("damping of free joints (by the velocity stepper)")
-    found += _joints(mjcf) + _actuators(mjcf, used.motors) + _geoms(mjcf)
+    found += _joints(mjcf) + _actuators(mjcf, used.motors) + _geoms(mjcf, used.touching)
     if not np.allclose(mjcf.gravity, gravity, rtol=0, atol=1e-9):
         why = "" if mjcf.flags.gravity else ", as a flag disables it"
         found.append(f"gravity {mjcf.gravity.tolist()}{why} (the scene's acts)")
-    found += named_fields(model) + [f"the flag {word}" for word in mjcf.flags.left]
+    left = () if used.touching else mjcf.flags.of_contact
+    found += named_fields(model) + [f"the flag {word}" for word in (*left, *mjcf.flags.left)]
     found += [f"the name {kind} {old!r} (here {new})" for kind, old, new in mjcf.renamed]
     return found
 
@@ -133,7 +139,7 @@ def _actuators(mjcf: Mjcf, motors: Motors | None) -> list[str]:
     return found
 
 
-def _geoms(mjcf: Mjcf) -> list[str]:
+def _geoms(mjcf: Mjcf, touching: bool) -> list[str]:
     """Geoms that touch in MuJoCo and not here, and those that are pictures alone."""
     model = mjcf.model
     still, pictures, law = Counter(), 0, False
@@ -143,6 +149,8 @@ def _geoms(mjcf: Mjcf) -> list[str]:
         read = {"the world": (PLANE,), "bodies": (SPHERE, CAPSULE)}.get(of, ())
         if not touches(model, g):
             pictures += 1
+        elif touching:
+            continue
         elif kind not in read:
             still[(GEOMS.get(kind, "geom"), of)] += 1
         else:

@@ -54,6 +54,7 @@ def engine_scene(parts: Parts) -> tuple[Any, dict[str, Any]]:
     from diffsim_ros import _engine
 
     scene, surfaces = _engine.Scene(), {}
+    built: dict[int, Any] = {}  # a surface that several contacts share is built once
     key = "world.gravity"
     try:
         scene.set_gravity(parts.world["gravity"])
@@ -63,7 +64,10 @@ def engine_scene(parts: Parts) -> tuple[Any, dict[str, Any]]:
             parts.bodies[name].add(scene, parts)
         for i, contact in enumerate(parts.contacts):
             key = f"contact[{i}]"
-            sdf = surface_of(contact.against, parts.sdfs).engine(parts.sdfs)
+            surface = surface_of(contact.against, parts.sdfs)
+            if id(surface) not in built:
+                built[id(surface)] = surface.engine(parts.sdfs)
+            sdf = built[id(surface)]
             surfaces[contact.name] = sdf
             contact.add(scene, parts, sdf)
         for i, link in enumerate(parts.links):
@@ -111,7 +115,9 @@ def check_start(parts: Parts, surfaces: dict[str, Any], engine: Any) -> None:
     check_reduced(parts, engine.start_moved(engine.values))
     for contact in parts.contacts:
         body = parts.bodies[contact.points]
-        points = body.contact_spheres_at_start()
+        if not body.MOVES:
+            continue  # what moves has points of its own, or the start is its carrier's
+        points = contact.spheres_at_start(parts)
         if body.SOFT:
             placed = vertices_at(parts, engine, position[None], orientation[None], body.name)
             centres = placed[0][body.mesh.contact]
@@ -125,6 +131,8 @@ def check_start(parts: Parts, surfaces: dict[str, Any], engine: Any) -> None:
         depth = float(points.radius - np.min(gap))
         resting = 2 * body.total_mass() * gravity / contact.k_n
         extent = max(float(np.min(body.outline()[1])), 2 * points.radius)
+        if contact.spheres is not None:
+            extent = max(extent, float(np.ptp(points.local, axis=0).max()))
         limit = max(DEEP * extent, resting, 1e-6)
         if depth > limit:
             moved = isinstance(parts.start, str) or contact.points in (parts.start or {})

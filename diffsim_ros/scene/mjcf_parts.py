@@ -20,6 +20,7 @@ from diffsim_ros.robots.joint_values import joint_values
 from diffsim_ros.robots.mjcf import Mjcf, MjcfJoint, MjcfState, Placed, load_mjcf
 from diffsim_ros.robots.mjcf_actuators import motors, tendon_springs
 from diffsim_ros.robots.mjcf_closures import closures
+from diffsim_ros.robots.mjcf_geoms import MjcfContact
 from diffsim_ros.robots.mjcf_ignored import Used, count, ignored
 from diffsim_ros.robots.mjcf_lines import SUM, MjcfLine, equality_lines, tendon_lines
 from diffsim_ros.robots.mjcf_start import CLOSED, Closing, close
@@ -31,7 +32,7 @@ from diffsim_ros.scene.mjcf_forces import MjcfForces, number
 from diffsim_ros.scene.mjcf_lines import LineParts
 from diffsim_ros.scene.mjcf_mocap import prescribed, started
 from diffsim_ros.scene.placing import absolute
-from diffsim_ros.scene.robot_pieces import RobotParts
+from diffsim_ros.scene.robot_pieces import RobotParts, Touching
 
 Array = np.ndarray
 LIGHT = 1e-9
@@ -51,13 +52,15 @@ def mjcf_parts(reader: Reader, options: dict, key: str, world: Mapping) -> Robot
         raise reader.error(join(key, "base"), options["base"], rule, "remove it")
     mjcf = load_mjcf(absolute(reader, options["mjcf"]))
     robot = _Robot(reader, mjcf, options, key, world)
-    parts = RobotParts(robot.bodies(), robot.links(), robot.planes())
+    touching = robot.touching() if options["contact"] else None
+    parts = RobotParts(robot.bodies(), robot.links(), robot.planes(), touching)
     if not parts.bodies and not parts.sdfs:
         rule = "an MJCF with a body, or a plane that touches"
         remedy = "give the file that includes it, if it is a part of one"
         raise reader.error(join(key, "mjcf"), options["mjcf"], rule, remedy)
+    robot.used.touching = touching is not None
     said = []
-    if left := ignored(mjcf, robot.used, world["gravity"]):
+    if left := ignored(mjcf, robot.used, world["gravity"]) + robot.lacking:
         said.append(f"not used of the file: {'; '.join(left)}")
     said += robot.changed
     if said:
@@ -97,6 +100,7 @@ class _Robot:
         self.start: Placed = mjcf.placed(state)
         self.limits = self._limit_laws()
         self.groups = self._groups()
+        self.lacking: list[str] = []
         tendons = tendon_lines(mjcf) if sums else []
         places = {line.number: len(mjcf.scalars) + k for k, line in enumerate(tendons)}
         self.acted = [*mjcf.scalars, *tendons]
@@ -184,7 +188,7 @@ class _Robot:
 
     def _groups(self) -> dict[int, list[tuple[float, list]]]:
         """Body -> (radius, centres of its contact spheres from its centre of mass) by radius."""
-        spheres = self.mjcf.spheres()
+        spheres = {} if self.options["contact"] else self.mjcf.spheres()
         for link, value in self.options["contact_spheres"].items():
             place = join(join(self.key, "contact_spheres"), link)
             read = self.reader.section(schema_robots.SPHERES, value, place)
@@ -391,6 +395,22 @@ class _Robot:
 
         key = join(self.key, "payload")
         return [pieces.payload(self.reader, self.options, key, carrier)]
+
+    def touching(self) -> Touching:
+        """The file's geoms on the bodies of the scene."""
+        found = MjcfContact(self.mjcf)
+        self.lacking = found.lacking
+        world = np.eye(4)
+        world[:3, :3], world[:3, 3] = self.turn, self.at
+        centres, geoms = {self.names[b]: own.centre for b, own in self.mjcf.inertials.items()}, {}
+        for g, geom in found.geoms.items():
+            pose = world
+            if geom.body is not None:
+                pose = np.eye(4)
+                pose[:3, 3] -= centres.get(geom.body, np.zeros(3))  # a mocap body has none
+            body = None if geom.body is None else self.prefix + geom.body
+            geoms[g] = geom.carried(body, pose, self.prefix)
+        return Touching(geoms, found.pairs())
 
     def planes(self) -> dict[str, dict]:
         """Entries of `sdfs`: planes of the file's world."""

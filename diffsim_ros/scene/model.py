@@ -119,7 +119,8 @@ def _files(parts: Parts) -> dict[str, str]:
 
 
 def _pictures(parts: Parts) -> list[SdfInfo]:
-    return sdf_infos(parts.sdfs, [one for one in parts.contacts if not one.shaped(parts)])
+    seen = [c for c in parts.contacts if not (c.spheres and c.carrier) and not c.shaped(parts)]
+    return sdf_infos(parts.sdfs, seen)
 
 
 def load_scene(

@@ -12,8 +12,10 @@ from diffsim_ros.scene import schema
 from diffsim_ros.scene.bodies import read_bodies
 from diffsim_ros.scene.contacts import read_contact
 from diffsim_ros.scene.contacts.pairs import expanded
+from diffsim_ros.scene.lifting import lift
 from diffsim_ros.scene.links import read_link
 from diffsim_ros.scene.materials import Material
+from diffsim_ros.scene.model_contact import model_contacts
 from diffsim_ros.scene.parts import Parts
 from diffsim_ros.scene.placing import absolute
 from diffsim_ros.scene.robot_parts import add_robots
@@ -39,7 +41,7 @@ def resolve(raw: object, place: object) -> Parts:
     for name, value in scene["materials"].items():
         section = reader.section(Material.section(), value, f"materials.{name}")
         parts.materials[name] = Material(**section)
-    add_robots(reader, scene, parts.world)
+    robots = add_robots(reader, scene, parts.world)
     if not scene["bodies"]:
         raise reader.error("bodies", scene["bodies"], "at least one body")
     read_bodies(parts, scene["bodies"])
@@ -47,6 +49,9 @@ def resolve(raw: object, place: object) -> Parts:
     for i, value in enumerate(scene["contact"]):
         for one in expanded(parts, value, f"contact[{i}]", scene["links"]):
             parts.contacts.append(read_contact(parts, one, f"contact[{i}]"))
+    for one in model_contacts(parts, robots, scene["contact"]):
+        parts.contacts.append(read_contact(parts, one, f"contact.{one['name']}"))
+    lift(parts, robots, scene["links"])
     for i, value in enumerate(scene["links"]):
         parts.links.append(read_link(parts, value, f"links[{i}]"))
     _unique_names(parts)

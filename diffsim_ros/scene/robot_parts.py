@@ -7,6 +7,7 @@ What is fixed to the base is the world, or the body of a free base. Of an MJCF: 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +24,7 @@ from diffsim_ros.scene import schema_robots
 from diffsim_ros.scene.mjcf_parts import mjcf_parts
 from diffsim_ros.scene.placing import absolute
 from diffsim_ros.scene.rigid_shape import drawn_triangles
-from diffsim_ros.scene.robot_pieces import RobotParts
+from diffsim_ros.scene.robot_pieces import OneRobot, RobotParts, Touching
 
 if TYPE_CHECKING:
     from diffsim_ros.robots.link_shapes import LinkPart
@@ -41,12 +42,13 @@ LARGEST_PICTURE = 4_000_000
 """Bytes of a mesh that a picture of a link is read from: a scene is to load at once."""
 
 
-def add_robots(reader: Reader, scene: dict, world: Mapping) -> None:
+def add_robots(reader: Reader, scene: dict, world: Mapping) -> dict[str, OneRobot]:
     """Put the parts of every robot into bodies, links and sdfs (links before those of the file).
 
     world  of the scene, resolved
     """
     links: list[dict] = []
+    found: dict[str, OneRobot] = {}
     for name, value in scene.pop("robots").items():
         key = f"robots.{name}"
         options = reader.section(schema_robots.ROBOT, value, key)
@@ -61,7 +63,11 @@ def add_robots(reader: Reader, scene: dict, world: Mapping) -> None:
                     raise reader.error(join(key, "prefix"), own, what)
                 scene[group][own] = part
         links += parts.links
+        found[name] = OneRobot(
+            tuple(parts.bodies), tuple(parts.sdfs), parts.touching, options["lift"]
+        )
     scene["links"] = links + scene["links"]
+    return found
 
 
 def _source(reader: Reader, options: dict, key: str) -> str:
@@ -92,7 +98,30 @@ def _loaded(reader: Reader, options: Mapping) -> Robot:
 def _urdf_parts(reader: Reader, options: dict, key: str) -> RobotParts:
     robot = _loaded(reader, options)
     options["base"] = options["base"] or "fixed"
-    return RobotParts(_bodies(reader, robot, options, key), _links(reader, robot, options, key))
+    bodies, links = _bodies(reader, robot, options, key), _links(reader, robot, options, key)
+    return RobotParts(bodies, links, touching=_touching(reader, robot, options, key))
+
+
+def _touching(reader: Reader, robot: Robot, options: dict, key: str) -> Touching | None:
+    """The file's collisions on the bodies of the scene; a UserWarning names what is not used."""
+    if not options["contact"]:
+        return None
+    from diffsim_ros.robots.collision_geoms import CollisionContact  # with SciPy
+
+    found, geoms = CollisionContact(robot, free=options["base"] == "free"), {}
+    if found.lacking:
+        text = f"{reader.place}: {key}.urdf: not used of the file: {'; '.join(found.lacking)}"
+        warnings.warn(text, UserWarning, stacklevel=2)
+    turn, at = pieces.placed(reader, options, key)
+    for g, geom in found.geoms.items():
+        pose, body = np.eye(4), None
+        if geom.body is None:
+            pose[:3, :3], pose[:3, 3] = turn, at
+        else:
+            body = options["prefix"] + geom.body
+            pose[:3, 3] = -_carrier(robot, found.carriers[g])[1]
+        geoms[g] = geom.carried(body, pose, options["prefix"])
+    return Touching(geoms, found.pairs())
 
 
 def _motions(reader: Reader, robot: Robot, options: dict, key: str) -> list[FrameMotion]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from diffsim_ros.fields import Reader, join
+from diffsim_ros.robots.geoms import Law, TouchingGeom
 from diffsim_ros.robots.joint_values import NamedJoint, joint_values
 from diffsim_ros.robots.robot import FrameMotion, Inertial
 from diffsim_ros.rotation import quat_from_matrix, quat_matrix
@@ -19,12 +20,36 @@ Array = np.ndarray
 
 
 @dataclass
+class Touching:
+    """What of a robot touches, from its file.
+
+    geoms  number -> TouchingGeom carried by a body of the scene, None: by the world
+    pairs  those of the robot itself that may touch, and how
+    """
+
+    geoms: dict[int, TouchingGeom]
+    pairs: list[tuple[int, int, Law]]
+
+
+@dataclass
 class RobotParts:
-    """Entries of `bodies`, `links` and `sdfs` that a robot stands for."""
+    """Entries of `bodies`, `links` and `sdfs` that a robot stands for; what of it touches."""
 
     bodies: dict[str, dict]
     links: list[dict]
     sdfs: dict[str, dict] = field(default_factory=dict)
+    touching: Touching | None = None
+
+
+@dataclass(frozen=True)
+class OneRobot:
+    """A robot among the parts of a scene: its bodies, surfaces, what of it touches, whether it is
+    lifted."""
+
+    bodies: tuple[str, ...]
+    sdfs: tuple[str, ...]
+    touching: Touching | None
+    lift: bool
 
 
 def placed(reader: Reader, options: dict, key: str) -> tuple[Array, Array]:

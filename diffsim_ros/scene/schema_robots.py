@@ -91,6 +91,18 @@ ROBOT: Section = {
         "MJCF's geoms",
         default={},
     ),
+    "contact": Field(
+        "choice",
+        "`from the file`: an MJCF's geoms, a URDF's collisions touch each other, those of other "
+        "robots, `bodies` with a shape and `sdfs`; absent: what the scene's `contact` has",
+        choices=("from the file",),
+    ),
+    "lift": Field(
+        "flag",
+        "whether free bodies that start inside something are moved against gravity until they "
+        "just touch it",
+        default=False,
+    ),
     "meshes": Field(
         "choice",
         "whether files of a URDF's meshes must exist; MuJoCo needs those of an MJCF",

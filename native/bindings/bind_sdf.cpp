@@ -2,7 +2,9 @@
 
 #include "../sdf/cone.hpp"
 #include "../sdf/csg.hpp"
+#include "../sdf/ellipsoid.hpp"
 #include "../sdf/half_spaces.hpp"
+#include "../sdf/height_field.hpp"
 #include "../sdf/outline.hpp"
 #include "../sdf/primitives.hpp"
 #include "../sdf/revolved.hpp"
@@ -154,6 +156,15 @@ void bind_sdf(py::module_& m) {
       m, "Cone", "Solid cone about z, whole or cut off, exact distance; one radius may be 0.")
       .def(py::init<double, double, double>(), py::arg("half_height"), py::arg("bottom"),
            py::arg("top") = 0.);
+  py::class_<Ellipsoid, Sdf, std::shared_ptr<Ellipsoid>>(
+      m, "Ellipsoid", "Ellipsoid about its origin, exact distance.")
+      .def(py::init<const Vector3d&>(), py::arg("half_axes"));
+  py::class_<HeightField, Sdf, std::shared_ptr<HeightField>>(
+      m, "HeightField",
+      "Ground below heights (nx, ny) [m] on a grid from (-half_x, -half_y) to (half_x, half_y), "
+      "smooth between them and level beyond.")
+      .def(py::init<const MatrixXd&, double, double>(), py::arg("heights"), py::arg("half_x"),
+           py::arg("half_y"));
   py::class_<HalfSpaces, Sdf, std::shared_ptr<HalfSpaces>>(
       m, "HalfSpaces", "Convex solid normals.x <= offsets, exact distance; normals (m, 3).")
       .def(py::init([](const Points& normals, const VectorXd& offsets) {

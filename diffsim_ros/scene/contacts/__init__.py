@@ -6,12 +6,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from diffsim_ros.fields import REQUIRED, Section, join
+from diffsim_ros.fields import REQUIRED, Field, Section, join
 from diffsim_ros.scene.bodies.body import contact_spheres_name
 from diffsim_ros.scene.materials import NO_MATERIAL, ContactValues
 from diffsim_ros.scene.part import key, part
 from diffsim_ros.scene.parts import Parts
 from diffsim_ros.scene.sdfs import Sdf, resolve_surface, sizes_of
+from diffsim_ros.scene.shapes import ContactSpheres, spheres_at
 from diffsim_ros.scene.targets import Entries, Target
 
 DAMPING_VALUES = {"continuous": {"c_n": 0.0}, "ramped": {"k_d": 0.0, "d_0": 5e-4},
@@ -27,6 +28,10 @@ class Contact(ContactValues):
     name: str = key("name", "absent: BODY_SURFACE")
     points: str = key("name", "body whose contact spheres touch", default=REQUIRED)
     against: Sdf | str = key("any", "surface: a name of `sdfs` or an inline one", default=REQUIRED)
+    spheres: dict | None = key(
+        "mapping",
+        "contact spheres that touch, instead of the body's: {radius, positions}, in its frame",
+    )
     carrier: str | None = key(
         "name", "rigid body or kinematic body in whose frame the surface stands"
     )
@@ -61,13 +66,23 @@ class Contact(ContactValues):
 
     def add(self, scene: Any, parts: Parts, sdf: Any) -> None:
         """Add it to the engine's scene."""
-        weights = self.weights
-        if weights is None:
+        weights, points = self.weights, contact_spheres_name(self.points)
+        if self.spheres is not None:
+            own = self.spheres_at_start(parts)
+            points = contact_spheres_name(self.name)
+            carriers = [self.points] * len(own.local)
+            scene.add_points(points, bodies=carriers, local=own.local, radius=own.radius)
+        elif weights is None:
             weights = parts.bodies[self.points].contact_weights()
         keys = (*LAW, "friction", "damping", "onset", "carrier")
         law = {name: getattr(self, name) for name in keys if getattr(self, name) is not None}
-        points = contact_spheres_name(self.points)
         scene.add_contact(self.name, points=points, sdf=sdf, weights=weights, **law)
+
+    def spheres_at_start(self, parts: Parts) -> ContactSpheres:
+        """What touches, in the body's frame at the start."""
+        if self.spheres is None:
+            return parts.bodies[self.points].contact_spheres_at_start()
+        return spheres_at(self.spheres["positions"], self.spheres["radius"])
 
     def targets(self, entries: Entries, parts: Parts) -> dict[str, Target]:
         """Paths behind its name that can be parameters."""
@@ -110,7 +125,11 @@ UNUSED_STIFFNESS = 1e4
 """k_n [N/m] of a scene whose contacts are hard and have none."""
 SIZE = ("surface_offset", "surface_scale")
 """Parameters of the surface's size, 0 and 1 in the engine: no keys of a file."""
-TABLES: dict[str, Section] = {"contact[i]": Contact.section()}
+SPHERES: Section = {
+    "radius": Field("number", "of all of them", "m", 0.0, minimum=0),
+    "positions": Field("points", "their centres, frame of the body", "m", REQUIRED),
+}
+TABLES: dict[str, Section] = {"contact[i]": Contact.section(), "contact[i].spheres": SPHERES}
 
 
 def read_contact(parts: Parts, value: object, key: str) -> Contact:
@@ -118,7 +137,9 @@ def read_contact(parts: Parts, value: object, key: str) -> Contact:
     reader = parts.reader
     contact = reader.section(Contact.section(), value, key)
     body = parts.body(contact["points"], join(key, "points"))
-    if not body.touches:
+    if contact["spheres"] is not None:
+        contact["spheres"] = _own_spheres(parts, contact["spheres"], body, join(key, "spheres"))
+    elif not body.touches:
         raise reader.error(
             join(key, "points"),
             contact["points"],
@@ -135,6 +156,13 @@ def read_contact(parts: Parts, value: object, key: str) -> Contact:
     _law(parts, contact, body, key)
     _check_weights(parts, contact, body, join(key, "weights"))
     return Contact(**contact)
+
+
+def _own_spheres(parts: Parts, given: dict, body: Any, key: str) -> dict:
+    """The section `spheres` of a contact; InputError on a body without a frame."""
+    if not body.CARRIES:
+        raise parts.reader.error(key, body.name, "none: of rigid and kinematic bodies alone")
+    return parts.reader.section(SPHERES, given, key)
 
 
 def _check_carrier(parts: Parts, contact: dict, key: str) -> None:
@@ -156,7 +184,8 @@ def _check_carrier(parts: Parts, contact: dict, key: str) -> None:
 
 def _law(parts: Parts, contact: dict, body: Any, key: str) -> None:
     """The law's numbers: given, else the material's, else their defaults."""
-    reader, material = parts.reader, parts.materials.get(body.material, NO_MATERIAL)
+    named = getattr(body, "material", None)
+    reader, material = parts.reader, parts.materials.get(named, NO_MATERIAL)
     if contact["friction"] == "hybrid" and parts.world["scheme"] == "generalized_alpha":
         rule = "linear or tanh with world.scheme: generalized_alpha"
         raise reader.error(join(key, "friction"), "hybrid", rule, "or take scheme: bdf2")
@@ -194,7 +223,8 @@ def _check_weights(parts: Parts, contact: dict, body: Any, key: str) -> None:
     weights = contact["weights"]
     if weights is None:
         return
-    count = len(body.contact_spheres_at_start().local)
+    given = contact["spheres"]
+    count = len(given["positions"] if given else body.contact_spheres_at_start().local)
     if len(weights) != count:
         rule = f"one weight for each of the {count} contact_spheres"
         raise parts.reader.error(key, len(weights), rule)

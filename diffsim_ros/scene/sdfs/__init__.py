@@ -23,7 +23,9 @@ from diffsim_ros.scene.sdfs.box import BoxSdf
 from diffsim_ros.scene.sdfs.capsule import CapsuleSdf
 from diffsim_ros.scene.sdfs.cone import ConeSdf
 from diffsim_ros.scene.sdfs.cylinder import CylinderSdf
+from diffsim_ros.scene.sdfs.ellipsoid import EllipsoidSdf
 from diffsim_ros.scene.sdfs.half_spaces import HalfSpacesSdf
+from diffsim_ros.scene.sdfs.height_field import HeightFieldSdf
 from diffsim_ros.scene.sdfs.mesh import MeshSdf
 from diffsim_ros.scene.sdfs.offset import OffsetSdf
 from diffsim_ros.scene.sdfs.plane import PlaneSdf
@@ -44,9 +46,9 @@ __all__ = ["KINDS", "Named", "Sdf", "SdfInfo", "files_of", "sizes_of", "surface_
 KINDS: dict[str, type[Sdf]] = {
     kind.WORD: kind
     for kind in (
-        PlaneSdf, BoxSdf, SphereSdf, CapsuleSdf, CylinderSdf, ConeSdf, TorusSdf, HalfSpacesSdf,
-        MeshSdf, VdbSdf, TransformSdf, OffsetSdf, UnionSdf, IntersectionSdf, DifferenceSdf,
-        ComplementSdf,
+        PlaneSdf, BoxSdf, SphereSdf, CapsuleSdf, CylinderSdf, ConeSdf, TorusSdf, EllipsoidSdf,
+        HalfSpacesSdf, HeightFieldSdf, MeshSdf, VdbSdf, TransformSdf, OffsetSdf, UnionSdf,
+        IntersectionSdf, DifferenceSdf, ComplementSdf,
     )
 }  # fmt: skip
 SECTIONS: dict[str, Section] = {word: kind.section() for word, kind in KINDS.items()}

@@ -1,0 +1,62 @@
+"""MuJoCo's soft contacts as a spring with Hunt and Crossley's damping.
+
+Under an acceleration a0 of the coordinate r (depth) MuJoCo's force holds r'' = (1 - d) a0 - d (b r'
++ K d r) (its docs, Solver parameters): K and b follow from solref, the impedance d(r) from solimp.
+Both of what matters are kept: how deep the constraint is under a load, and that it does not bounce.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+GRAVITY = 9.81
+"""Acceleration [m/s^2] of the load at which the stiffness is MuJoCo's."""
+HUNT_CROSSLEY = 11.5
+"""Damping c [s/m] per damping ratio of solref. A body that comes in at v = 1 m/s
+against the force k d (1 + c d') then goes as deep as v / (e omega), as a critically damped
+oscillator does: c - log(1 + c v) / v = (c / e)^2 v / 2."""
+
+
+def stiffness_of(
+    reference: Sequence[float], impedance: Sequence[float], least_time: float
+) -> tuple[float, float]:
+    """Stiffness per mass [1/s^2], and damping ratio.
+
+    The depth r at which the force is GRAVITY times the mass solves K d(r)^2 r = (1 - d(r)) GRAVITY.
+
+    reference, impedance  solref and solimp
+    least_time            [s] of solref, twice MuJoCo's step
+    """
+    stiffness, ratio = _oscillator(reference, impedance, least_time)
+    low, high = 1e-12, 1e3
+    for _ in range(120):
+        r = math.sqrt(low * high)
+        d = _impedance(r, impedance)
+        low, high = (r, high) if stiffness * d * d * r < GRAVITY * (1 - d) else (low, r)
+    return GRAVITY / high, ratio
+
+
+def _oscillator(
+    reference: Sequence[float], impedance: Sequence[float], least_time: float
+) -> tuple[float, float]:
+    """K [1/s^2] and damping ratio."""
+    first, second = map(float, reference)
+    most = min(max(float(impedance[1]), 1e-4), 0.9999)
+    if first > 0:
+        rate = 1 / (most * max(first, least_time) * max(second, 1e-9))
+        return rate * rate, second
+    stiffness = max(-first, 1e-9) / most**2
+    return stiffness, -second / most / (2 * math.sqrt(stiffness))
+
+
+def _impedance(r: float, impedance: Sequence[float]) -> float:
+    """MuJoCo's d(r)."""
+    least, most, width, middle, power = map(float, impedance)
+    x = min(r / width, 1.0) if width > 0 else 1.0
+    middle = min(max(middle, 1e-4), 0.9999)
+    if x <= middle:
+        y = x**power / middle ** (power - 1)
+    else:
+        y = 1 - (1 - x) ** power / (1 - middle) ** (power - 1)
+    return min(max(least + y * (most - least), 1e-4), 0.9999)

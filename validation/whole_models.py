@@ -1,0 +1,198 @@
+"""Whole published models with the contact of their files, one second, beside MuJoCo.
+
+Each starts where its file has it (a keyframe, or the start that its package gives), lifted out of
+the ground, with the file's controls.  Bodies are compared after DURATION as shares of the model's
+size.  MuJoCo's own result at its step and at half of it says how far its motion hangs on the step:
+where that is less than SETTLED, ours must be within CLOSE of it.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from diffsim_ros.errors import InputError
+from diffsim_ros.simulation.scene import load_scene
+
+from .common import Models, judged, share
+from .zoo import package_folders
+
+DURATION = 1.0
+STEP = {"implicit": 0.002, "velocity": 0.002}
+SETTLED, CLOSE = 0.01, 0.05
+"""Shares of a model's size."""
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A model: end of its path, its base body, keyframe, and `init_qpos` of its custom numbers."""
+
+    file: str
+    base: str
+    keyframe: str | None = None
+    init: bool = False
+
+
+MODELS = {
+    "dm_control humanoid": Whole("dm_control/suite/humanoid.xml", "torso"),
+    "dm_control quadruped": Whole("dm_control/suite/quadruped.xml", "torso"),
+    "dm_control dog": Whole("dm_control/suite/dog.xml", "torso"),
+    "dm_control stacker": Whole("dm_control/suite/stacker.xml", "box0"),
+    "dm_control walker": Whole("dm_control/suite/walker.xml", "torso"),
+    "gymnasium ant": Whole("gymnasium/envs/mujoco/assets/ant.xml", "torso", init=True),
+    "gymnasium humanoid": Whole("gymnasium/envs/mujoco/assets/humanoid.xml", "torso"),
+    "gymnasium hopper": Whole("gymnasium/envs/mujoco/assets/hopper.xml", "torso"),
+    "barkour": Whole("mjx/test_data/barkour_v0/assets/barkour_v0_mjx.xml", "torso", "standing"),
+    "shadow hand with a block": Whole("assets/hand/manipulate_block.xml", "object"),
+    "shadow hand": Whole("mjx/test_data/shadow_hand/scene_right.xml", "object"),
+}
+
+
+def study(fraction: float = 1.0, folder: Path | None = None) -> dict[str, Any]:
+    """Figures of every model that is found; Missed where one is off."""
+    roots = [root for root in [folder or Models.folder] if root] or package_folders()
+    found: dict[str, Any] = {}
+    names = list(MODELS)[: share(len(MODELS), fraction)]
+    for name in names:
+        files = [f for root in roots for f in root.rglob(Path(MODELS[name].file).name)
+                 if str(f).endswith(MODELS[name].file)]  # fmt: skip
+        found[name] = compared(files[0], MODELS[name]) if files else "not installed"
+    return judged({"models": found}, missed_bars(found))
+
+
+def missed_bars(found: dict[str, Any]) -> list[str]:
+    """One sentence for each that is refused, fails, or is off where MuJoCo is sure of itself."""
+    missed = []
+    for name, row in found.items():
+        if isinstance(row, str):
+            continue
+        for stepper in STEP:
+            own = row[stepper]
+            if "off" not in own:
+                missed.append(f"{name}, {stepper}: {own['status']}")
+            elif row["mujoco"]["by_step"] < SETTLED and own["off"] > CLOSE:
+                missed.append(f"{name}, {stepper}: off by {own['off']:.1%} of its size")
+    return missed
+
+
+def compared(file: Path, whole: Whole) -> dict[str, Any]:
+    """Base height and time per step of both steppers and of MuJoCo, and how far they are apart."""
+    import mujoco
+
+    model = mujoco.MjModel.from_xml_path(str(file))
+    runs = {stepper: _ours(file, whole, model, stepper) for stepper in STEP}
+    starts = [run["start"] for run, _ in runs.values() if "start" in run]
+    if not starts:
+        return {"mujoco": {}, **{s: {"status": run["status"]} for s, (run, _) in runs.items()}}
+    lifted = starts[0]
+    coarse, fine = (_theirs(model, whole, lifted, factor) for factor in (1, 2))
+    size = max(float(np.ptp(np.array(list(lifted.values())), axis=0).max()), 1e-3)
+    row: dict[str, Any] = {
+        "size": size,
+        "mujoco": {"base": coarse["places"].get(whole.base, np.zeros(3)).tolist(),
+                   "base_at_half_step": fine["places"].get(whole.base, np.zeros(3)).tolist(),
+                   "by_step": _apart(coarse["places"], fine["places"]) / size,
+                   "step": model.opt.timestep, "ms_per_step": coarse["ms"]},
+    }  # fmt: skip
+    for stepper, (run, figures) in runs.items():
+        row[stepper] = {"status": run["status"], **figures}
+        if "end" in run:
+            row[stepper] |= {
+                "base": run["end"].get(whole.base, np.zeros(3)).tolist(),
+                "off": _apart(run["end"], fine["places"]) / size,
+            }
+    return row
+
+
+def _apart(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> float:
+    both = set(one) & set(other)
+    return max((float(np.linalg.norm(one[b] - other[b])) for b in both), default=0.0)
+
+
+def _start(model: Any, whole: Whole) -> Any:
+    """MuJoCo's data at the start of the file."""
+    import mujoco
+
+    data = mujoco.MjData(model)
+    if whole.keyframe:
+        mujoco.mj_resetDataKeyframe(model, data, model.key(whole.keyframe).id)
+    elif whole.init:
+        data.qpos[:] = model.numeric("init_qpos").data
+    mujoco.mj_kinematics(model, data)
+    return data
+
+
+def _ours(
+    file: Path, whole: Whole, model: Any, stepper: str
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Status, places of bodies at start and end; contacts and time per step."""
+    robot: dict[str, Any] = {"mjcf": str(file), "contact": "from the file", "lift": True}
+    if whole.keyframe:
+        robot["keyframe"] = whole.keyframe
+    if whole.init:
+        data = _start(model, whole)
+        robot["angles"] = {
+            model.joint(j).name: float(data.qpos[model.jnt_qposadr[j]])
+            for j in range(model.njnt) if model.jnt_type[j] >= 2
+        }  # fmt: skip
+    step = STEP[stepper]
+    scene = {
+        "world": {"step": step, "duration": DURATION, "stepper": stepper,
+                  "gravity": model.opt.gravity.tolist()},
+        "robots": {"r": robot},
+    }  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            loaded = load_scene(scene)
+            begin = time.perf_counter()
+            run = loaded.rollout(allow_failure=True)
+        except InputError as error:
+            return {"status": f"refused: {error}"[:300]}, {}
+    seconds = time.perf_counter() - begin
+    names = [model.body(b).name for b in range(1, model.nbody)]
+    names = [name for name in names if name in run]
+    figures = {"contacts": len(loaded.parts.contacts),
+               "ms_per_step": 1e3 * seconds / max(len(run.time) - 1, 1)}  # fmt: skip
+    found = {"status": "ok" if run.ok else str(run.status),
+             "start": {n: run[n].position[0] for n in names}}  # fmt: skip
+    if run.ok:
+        found["end"] = {n: run[n].position[-1] for n in names}
+    return found, figures
+
+
+def _theirs(model: Any, whole: Whole, start: dict[str, np.ndarray], factor: int) -> dict[str, Any]:
+    """MuJoCo's places from the same start, lifted alike, at a fraction of its step."""
+    import mujoco
+
+    data, own = _start(model, whole), model.opt.timestep
+    for j in range(model.njnt):
+        name = model.body(model.jnt_bodyid[j]).name
+        if (
+            model.jnt_type[j] == 0
+            and name in start
+            and model.body_parentid[model.jnt_bodyid[j]] == 0
+        ):
+            by = start[name] - _centre(model, data, model.jnt_bodyid[j])
+            data.qpos[model.jnt_qposadr[j] : model.jnt_qposadr[j] + 3] += by
+    model.opt.timestep = own / factor
+    begin, steps = time.perf_counter(), round(DURATION * factor / own)
+    for _ in range(steps):
+        mujoco.mj_step(model, data)
+    ms = 1e3 * (time.perf_counter() - begin) / steps
+    model.opt.timestep = own
+    mujoco.mj_kinematics(model, data)
+    return {"places": {model.body(b).name: _centre(model, data, b) for b in range(1, model.nbody)},
+            "ms": ms}  # fmt: skip
+
+
+def _centre(model: Any, data: Any, body: int) -> np.ndarray:
+    """Centre of mass (3,) of a body with all that is fixed to it."""
+    group = np.flatnonzero(model.body_weldid == model.body_weldid[body])
+    mass = model.body_mass[group]
+    return mass @ data.xipos[group] / mass.sum() if mass.sum() > 0 else data.xpos[body].copy()

@@ -1,0 +1,258 @@
+"""One published URDF or MJCF beside Pinocchio or MuJoCo: what the study `zoo` does with each.
+
+`python -m validation.zoo_model` reads paths, one a line, and writes one line of JSON for each: a
+crash or a hang costs one model alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from diffsim_ros.errors import InputError
+from diffsim_ros.robots.tree import load_tree
+from diffsim_ros.simulation.scene import load_scene
+
+STEP, SHORT = 0.002, 0.1
+"""Step and length of the motions [s]."""
+TINY = 1e-7
+"""Step [s] whose change of velocity is the acceleration to about 1e-7 of it."""
+DIFFERENCE = 1e-6
+"""Of the central difference that a gradient is held against."""
+GRADIENT_STEPS = 10
+ROW_MARK = "ZOO-ROW "
+"""Before a row on stdout, where libraries write too."""
+SAYS = re.compile(
+    "tendon|equality|actuator|gravity|fluid|density|viscosity|armature|frictionloss|stiffness|"
+    "damping|spring|plugin|mocap|flex|range|limit|mimic|motor|delay"
+)
+"""Words of a named thing that changes accelerations."""
+
+
+def kind_of(path: Path) -> str | None:
+    """`urdf` or `mjcf` by the file's first element; None for another file, or a part of one."""
+    text = path.read_text(errors="replace")
+    first = re.search(r"<\s*(robot|mujoco)\b", re.sub(r"<!--.*?-->", "", text, flags=re.S))
+    if first is None:
+        return None
+    return {"robot": "urdf", "mujoco": "mjcf"}[first[1]]
+
+
+def examine(path: Path) -> dict[str, Any]:
+    """The row of a model; a stage that was not reached is absent.
+
+    file, kind; peer: "" or why Pinocchio or MuJoCo refuses it; moves: whether something moves;
+    tree, scene: "" or why it is refused; crash: an exception that is no InputError; named: what is
+    named as unused; mass, acceleration: largest differences as shares of the largest entry;
+    implicit, velocity: status of 0.1 s; gradient: share by which it differs from a difference
+    """
+    kind = kind_of(path)
+    row: dict[str, Any] = {"file": str(path), "kind": kind}
+    if kind is None:
+        return row
+    begin = time.perf_counter()
+    try:
+        (_urdf if kind == "urdf" else _mjcf)(path, row)
+    except Exception as error:
+        row["crash"] = f"{type(error).__name__}: {error}"[:300]
+    row["seconds"] = round(time.perf_counter() - begin, 2)
+    return row
+
+
+def _urdf(path: Path, row: dict[str, Any]) -> None:
+    import pinocchio as pin
+
+    try:
+        peer = pin.buildModelFromUrdf(str(path))
+        row["peer"], row["moves"] = "", peer.nv > 0
+    except Exception as error:
+        peer, row["peer"], row["moves"] = None, str(error)[:200], False
+    tree = _taken(row, "tree", lambda: load_tree(path))
+    if tree is not None and peer is not None and peer.nv:
+        row["mass"], row["acceleration"] = _beside_pinocchio(tree.model, peer)
+    _scene(path, row, {"urdf": str(path)}, np.array([0, 0, -9.81]))
+
+
+def _taken(row: dict[str, Any], word: str, load: Any) -> Any:
+    """What `load` gives; None, and the reason in the row, where it refuses."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            found = load()
+            row[word] = ""
+        except InputError as error:
+            found, row[word] = None, str(error).replace(row["file"], "FILE")[:400]
+    row.setdefault("named", []).extend(str(w.message)[:600] for w in said)
+    return found
+
+
+def _beside_pinocchio(model: Any, peer: Any) -> tuple[float, float] | tuple[None, None]:
+    """Shares by which mass matrix and accelerations differ at a random state."""
+    import pinocchio as pin
+
+    if model.velocity_size != peer.nv:
+        return None, None
+    rng, data = np.random.default_rng(1), peer.createData()
+    order = []
+    for j in range(1, peer.njoints):
+        name, size = peer.names[j], peer.joints[j].nv
+        if size != 1:
+            return None, None  # planar, floating: other coordinates
+        order.append(model.velocity_at(name))
+    shift = rng.uniform(-0.7, 0.7, peer.nv)
+    velocity, effort = rng.normal(size=(2, peer.nv))
+    q = pin.integrate(peer, pin.neutral(peer), shift)
+    peer.armature = np.zeros(peer.nv)
+    M = pin.crba(peer, data, q)
+    M = np.triu(M) + np.triu(M, 1).T
+    a = pin.aba(peer, data, q, velocity, effort).copy()
+    own = {}
+    for word, given in (("shift", shift), ("velocity", velocity), ("effort", effort)):
+        own[word] = np.zeros(peer.nv)
+        own[word][order] = given
+    at = model.moved(model.neutral(), own["shift"])[None]
+    ours = np.asarray(model.mass_matrix(at))[0][np.ix_(order, order)]
+    found = model.forward_dynamics(at, own["velocity"][None], own["effort"][None])
+    return _share(ours, M), _share(np.ravel(found)[order], a)
+
+
+def _share(found: np.ndarray, right: np.ndarray) -> float:
+    scale = max(float(np.abs(right).max(initial=0)), 1e-9)
+    return float(np.abs(found - right).max(initial=0) / scale)
+
+
+def _mjcf(path: Path, row: dict[str, Any]) -> None:
+    import mujoco
+
+    try:
+        peer = mujoco.MjModel.from_xml_path(str(path))
+        row["peer"], row["moves"] = "", peer.nv > 0
+    except Exception as error:
+        peer, row["peer"], row["moves"] = None, str(error)[:200], False
+    gravity = np.array([0, 0, -9.81]) if peer is None else peer.opt.gravity
+    scene = _scene(path, row, {"mjcf": str(path)}, gravity)
+    if scene is not None and peer is not None:
+        row["acceleration"] = _beside_mujoco(path, peer)
+
+
+def _description(robot: dict, gravity: np.ndarray, step: float, steps: int, stepper: str) -> dict:
+    return {
+        "world": {"step": step, "duration": steps * step, "gravity": gravity.tolist(),
+                  "stepper": stepper},
+        "robots": {"r": robot},
+    }  # fmt: skip
+
+
+def _scene(path: Path, row: dict[str, Any], robot: dict, gravity: np.ndarray) -> Any:
+    """The scene, simulated by both steppers, with a gradient; None where it is refused."""
+    steps, kept = round(SHORT / STEP), None
+    for stepper in ("implicit", "velocity"):
+        if stepper == "velocity" and kept is None:
+            break
+        word = "scene" if stepper == "implicit" else "scene_velocity"
+        given = _description(robot, gravity, STEP, steps, stepper)
+        scene = _taken(row, word, lambda given=given: load_scene(given, base=path.parent))
+        if scene is None:
+            continue
+        kept = kept or scene
+        begin = time.perf_counter()
+        try:
+            run = scene.rollout(allow_failure=True)
+        except InputError as error:  # a loop closed by rows is none of the velocity stepper's
+            row[stepper] = f"refused: {error}"[:200]
+            continue
+        finite = bool(np.isfinite(run.position).all())
+        row[stepper] = "not finite" if not finite else "ok" if run.ok else str(run.status)
+        row[f"{stepper}_seconds"] = round(time.perf_counter() - begin, 3)
+        if stepper == "implicit" and run.ok:
+            row["gradient"] = _gradient(scene)
+    row["named"] = sorted(set(row["named"]))
+    return kept
+
+
+def _gradient(scene: Any) -> float:
+    """Largest share by which d(sum of places, weighted at random)/dp differs from a difference.
+
+    p  gravity along x, mass and angular velocity of the last body
+    """
+    last = list(scene.bodies)[-1]
+    wanted = ("gravity.x", f"{last}.mass", f"{last}.angular_velocity.x")
+    names, span = [n for n in wanted if n in scene.values], GRADIENT_STEPS * STEP
+    run = scene.rollout(duration=span, wrt=names)
+    weight = np.zeros_like(run.position)
+    weight[-1] = np.random.default_rng(2).normal(size=weight[-1].shape)
+    slopes, worst = run.gradient({"position": weight}), 0.0
+    for name in names:
+        own = abs(scene.values[name])
+        size = DIFFERENCE * (own if name.endswith(".mass") else max(1.0, own))
+        ends = []
+        for by in (size, -size):
+            moved = scene.rollout({name: scene.values[name] + by}, duration=span)
+            ends.append(float(np.sum(weight[-1] * (moved.position[-1] - run.position[-1]))))
+        right = (ends[0] - ends[1]) / (2 * size)
+        worst = max(worst, abs(slopes[name] - right) / max(abs(right), abs(slopes[name]), 1e-3))
+    return worst
+
+
+def _beside_mujoco(path: Path, peer: Any) -> float | None:
+    """Share by which the bodies' accelerations differ at the start, without contact."""
+    import mujoco
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        given = _description({"mjcf": str(path)}, peer.opt.gravity, TINY, 1, "velocity")
+        try:
+            run = load_scene(given, base=path.parent).rollout(allow_failure=True)
+        except InputError:
+            return None
+    if not run.ok:
+        return None
+    peer.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
+    data = mujoco.MjData(peer)
+    mujoco.mj_forward(peer, data)
+    if data.nefc:  # limits, dry friction and equalities are soft there: another law
+        return None
+    mujoco.mj_rnePostConstraint(peer, data)
+    ours, right = [], []
+    for b in range(1, peer.nbody):
+        name = peer.body(b).name
+        if name not in run or peer.body_weldid[b] != b or run[name].orientation is None:
+            continue
+        accelerations = np.zeros(6)
+        mujoco.mj_objectAcceleration(peer, data, mujoco.mjtObj.mjOBJ_XBODY, b, accelerations, 0)
+        spin = accelerations[:3]
+        arm = run[name].position[0] - data.xpos[b]
+        right += [spin, accelerations[3:] + peer.opt.gravity + np.cross(spin, arm)]
+        motion = run[name]
+        ours += [np.diff(motion.angular_velocity, axis=0)[-1] / TINY,
+                 np.diff(motion.velocity, axis=0)[-1] / TINY]  # fmt: skip
+    if not ours or np.abs(data.qvel).max(initial=0) > 0:
+        return None
+    return _share(np.array(ours), np.array(right))
+
+
+def unsaid(row: dict[str, Any], bar: float) -> bool:
+    """Whether numbers differ by more than the bar and nothing named explains it."""
+    off = max(row.get(word) or 0.0 for word in ("mass", "acceleration"))
+    return off > bar and not any(SAYS.search(text) for text in row.get("named", []))
+
+
+def main() -> int:
+    """Rows of the paths on stdin."""
+    for line in sys.stdin:
+        row = examine(Path(line.rstrip("\n")))
+        print(ROW_MARK + json.dumps(row), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    sys.exit(main())
