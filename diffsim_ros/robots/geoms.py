@@ -2,7 +2,7 @@
 
 A geom touches another one by points (spheres of a radius, fixed in its body) against the other's
 surface.  Round ones, spheres and capsules, are all points; of two others each has points against
-the other.  POINTS_ERROR says what points leave out.
+the other.  What lies between points is left out: the constants say how much.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ CAPSULE_SPACING = 0.5
 """Of spheres along a capsule against what is not flat, in radii: 3 % of it is left out between."""
 RIM = 32
 """Points along a rim: 0.5 % of the radius is left out between."""
-ELLIPSOID_POINTS = 400
-"""On an ellipsoid: at most 1 % of its extent is left out between."""
+ELLIPSOID_POINTS, FEW_POINTS = 400, 100
+"""On an ellipsoid against what is flat, at most 1 % of its extent is left out between; and against
+others, 4 %."""
 HULL_POINTS = 32
 """Most vertices of a mesh's convex hull, the farthest from each other; 60 facets at most."""
 INSET, MESH_INSET = 0.05, 0.02
@@ -34,7 +35,6 @@ INSET, MESH_INSET = 0.05, 0.02
 half extents: with their centres inside, equal boxes touch that lie edge to edge."""
 EDGE_POINTS = 5
 """Along each edge of a box against what is not flat."""
-POINTS_ERROR = 0.03
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,8 +215,9 @@ def _mesh(values: Mapping[str, Any], flat: bool, inset: float) -> Array:
 
 
 def _ellipsoid(values: Mapping[str, Any], flat: bool, inset: float) -> Array:
-    k = np.arange(ELLIPSOID_POINTS) + 0.5
-    z, turn = 1 - 2 * k / ELLIPSOID_POINTS, k * math.pi * (1 + 5**0.5)
+    count = ELLIPSOID_POINTS if flat else FEW_POINTS
+    k = np.arange(count) + 0.5
+    z, turn = 1 - 2 * k / count, k * math.pi * (1 + 5**0.5)
     rim = np.sqrt(1 - z**2)
     ball = np.stack([rim * np.cos(turn), rim * np.sin(turn), z], axis=1)
     ball, half = np.concatenate([ball, np.eye(3), -np.eye(3)]), np.asarray(values["half_axes"])

@@ -159,5 +159,6 @@ def _geoms(mjcf: Mjcf, touching: bool) -> list[str]:
     if pictures:
         found.append(f"{count(pictures, 'geom')} that nothing touches")
     if law:
-        found.append("which geoms touch, and how (the scene's `contact` says)")
+        how = "(the scene's `contact` says, or the robot's `contact: from the file`)"
+        found.append(f"which geoms touch, and how {how}")
     return found

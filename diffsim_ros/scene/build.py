@@ -143,5 +143,6 @@ def check_start(parts: Parts, surfaces: dict[str, Any], engine: Any) -> None:
                 key,
                 value,
                 f"a start at most {limit:.3g} m deep in the surface of contact {contact.name!r}",
-                f"its deepest contact sphere is {depth:.4g} m inside; move the body out by so much",
+                f"its deepest contact sphere is {depth:.4g} m inside; move the body out by so much"
+                + (", or `lift: true` its robot" if contact.spheres is not None else ""),
             )
