@@ -53,21 +53,24 @@ class LinkPart:
 
 
 def link_parts(
-    robot: Robot, packages: Mapping[str, str | Path] | None = None
+    robot: Robot, packages: Mapping[str, str | Path] | None = None, *, collisions: bool = False
 ) -> Iterator[LinkPart]:
     """Visuals of all links of a robot, of those without any their collisions.
 
-    packages  folder of each package:// name, as for `load_robot`
+    packages    folder of each package:// name, as for `load_robot`
+    collisions  those alone: what touches
     """
     path = Path(robot.place)
     root = read_urdf(path, inertia="mend").root
     named = {m.get("name"): m.find("color") for m in root.findall("material")}
     for link in root.findall("link"):
         name = link.get("name") or ""
+        name = robot.renamed.get(("link", name), name)
         if name not in robot.frames:
             continue  # of a root that a floating joint carries
         frame = robot.frame(name)
-        for shape in link.findall("visual") or link.findall("collision"):
+        visuals = [] if collisions else link.findall("visual")
+        for shape in visuals or link.findall("collision"):
             kind, values = _geometry(shape, path, packages or {})
             material = shape.find("material")
             colour = material.find("color") if material is not None else None

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from diffsim_ros.fields import Reader, join, present
-from diffsim_ros.robots.joint_values import joint_values
 from diffsim_ros.robots.mjcf import Mjcf, MjcfJoint, Placed, load_mjcf
 from diffsim_ros.robots.mjcf_closures import closures
 from diffsim_ros.robots.mjcf_ignored import ignored
@@ -47,7 +46,8 @@ def mjcf_parts(reader: Reader, options: dict, key: str, gravity: object) -> Robo
     mjcf = load_mjcf(absolute(reader, options["mjcf"]))
     robot = _Robot(reader, mjcf, options, key)
     drives = options["drive"] is not None
-    if left := ignored(mjcf, gravity=gravity, drives=drives):
+    beyond = pieces.check_start(reader, mjcf.scalars, options, key, robot.q)
+    if left := ignored(mjcf, gravity=gravity, drives=drives) + beyond:
         text = f"{reader.place}: {key}.mjcf: not used of the file: {'; '.join(left)}"
         warnings.warn(text, UserWarning, stacklevel=2)
     return RobotParts(robot.bodies(), robot.links(), robot.planes())
@@ -250,24 +250,18 @@ class _Robot:
 
     def _limits(self, joint: MjcfJoint) -> dict[str, Any]:
         ends = {"lower": joint.lower, "upper": joint.upper}
-        if joint.unlimited:
+        if joint.unlimited or self.options["limits"] == "none":
             return {}
         found = {word: _number(q, joint) for word, q in ends.items() if math.isfinite(q)}
         return (found | self.limits[joint.name]) if found else {}
 
     def _limit_laws(self) -> dict[str, dict[str, float]]:
         """Joint -> stiffness and damping of its limits: the scene's, else by its solref."""
-        joints, key = self.mjcf.scalars, join(self.key, "limits")
-        given = self.reader.section(schema_robots.LIMITS, self.options["limits"] or {}, key)
-        found: dict[str, dict[str, float]] = {joint.name: {} for joint in joints}
-        for name, unit in schema_robots.LIMIT_UNITS.items():
-            own = np.array([getattr(joint, f"limit_{name}") for joint in joints])
-            numbers = joint_values(
-                joints, given[name], join(key, name), own, self.reader.place, unit
-            )
-            for joint, number in zip(joints, numbers.tolist(), strict=True):
-                found[joint.name][name] = number
-        return found
+        joints = self.mjcf.scalars
+        own = {name: np.array([getattr(joint, f"limit_{name}") for joint in joints])
+               for name in schema_robots.LIMIT_UNITS}  # fmt: skip
+        laws = pieces.limit_laws(self.reader, joints, self.options, self.key, own)
+        return {joint.name: law for joint, law in zip(joints, laws, strict=True)}
 
     def _springs(self) -> list[dict]:
         """Springs of joints: position motors that nobody moves."""
