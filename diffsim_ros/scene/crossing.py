@@ -213,7 +213,8 @@ def _through(frames: _Frames, pair: _Pair, at: Array, first: int, stands: bool) 
 
 
 def _let_in(frames: _Frames, pair: _Pair) -> float:
-    """How deep its stiffness lets the body in [m]: at rest, and from its greatest speed."""
+    """How deep its stiffness lets the body in [m] where one of its points carries it: at rest, and
+    from its greatest speed."""
     body = frames.parts.bodies[pair.body]
     mover = body if body.MOVES else frames.parts.bodies[pair.other]
     if mover.SOFT or frames.parts.world["stepper"] != "implicit":
@@ -222,7 +223,11 @@ def _let_in(frames: _Frames, pair: _Pair) -> float:
     where = frames.poses[mover.name][0]
     gone = np.linalg.norm(np.diff(where, axis=0), axis=1) / np.diff(frames.time)
     speed = float(gone.max()) if len(gone) else 0.0
-    k_n = sum(contact.k_n for contact in pair.contacts)
+    bodies = frames.parts.bodies
+    k_n = max(  # of one point
+        contact.k_n / len(bodies[contact.points].contact_spheres_at_start().local)
+        for contact in pair.contacts
+    )
     return SOFT_SINKS * (mass * gravity / k_n + speed * math.sqrt(mass / k_n))
 
 

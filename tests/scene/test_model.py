@@ -129,7 +129,7 @@ def test_rolling_friction_at_zero_is_added_where_spheres_can_turn():
     """And changes no motion; a scene that has it all is itself."""
     scene = {
         "world": {"step": 0.002, "duration": 0.4},
-        "materials": {"felt": {"k_n": 4000.0, "c_f": 0.5}},
+        "materials": {"felt": {"k_n": 4000.0, "c_n": 0, "c_f": 0.5}},
         "bodies": {
             "ball": {"shape": {"sphere": {"radius": 0.05}}, "mass": 0.2, "material": "felt",
                      "pose": {"position": [0, 0, 0.1]}, "velocity": [1, 0, 0]},
@@ -137,7 +137,7 @@ def test_rolling_friction_at_zero_is_added_where_spheres_can_turn():
                     "contact_spheres": {"points": {"positions": [[0, 0, 0]]}}},
         },
         "contact": [{"name": f"{name}_floor", "points": name, "against": {"plane": {}},
-                     "k_n": 4000.0} for name in ("ball", "dot")],
+                     "k_n": 4000.0, "c_n": 0} for name in ("ball", "dot")],
     }  # fmt: skip
     plain = load_scene(scene)
     wider = plain.with_rolling()
