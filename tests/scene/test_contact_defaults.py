@@ -93,7 +93,8 @@ def test_what_rests_has_sunk_by_less_than_a_hundredth(kind):
     weld = {"name": "weld", "type": "joint", "kind": "weld", "body_a": "a", "body_b": "b",
             "position": [0, 0, 0.1]}  # fmt: skip
     model = ds.load_scene({"world": world, "bodies": bodies, "sdfs": {"floor": {"plane": {}}},
-                           "contact": contact, "links": [weld] if kind == "linked" else []})  # fmt: skip
+                           "contact": contact, "links": [weld] if kind == "linked" else []},
+                          )  # fmt: skip
     rollout = model.rollout()
     height = rollout.vertices("a")[..., 2].min(1) if kind == "solid" else (
         rollout["a"].position[:, 2])  # fmt: skip

@@ -80,9 +80,11 @@ def share(parts: Parts, contact: Any) -> float:
     body = parts.bodies[contact.points]
     if body.SOFT:
         return SOFT_CARRY
-    weights = contact.weights if contact.weights is not None else body.contact_weights()
+    weights = contact.weights
+    if weights is None and contact.spheres is None:
+        weights = body.contact_weights()
     if weights is None:
-        count = len(body.contact_spheres_at_start().local)
+        count = len(contact.spheres_at_start(parts).local)
         return min(CARRY, count) / count
     return float(np.sort(np.asarray(weights))[:CARRY].sum())
 
