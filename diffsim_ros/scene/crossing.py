@@ -108,14 +108,14 @@ class _Frames:
             self._points[name] = found
         return self._points[name]
 
-    def spheres(self, name: str) -> tuple[Array, float]:
-        """Centres (F, n, 3) [m] of a body's contact spheres, and their radius [m]."""
-        body = self.parts.bodies[name]
-        spheres = body.contact_spheres_at_start()
+    def spheres(self, contact: Any) -> tuple[Array, float]:
+        """Centres (F, n, 3) [m] of a contact's spheres, and their radius [m]."""
+        body = self.parts.bodies[contact.points]
+        spheres = contact.spheres_at_start(self.parts)
         if body.SOFT:
-            found = vertices_at(self.parts, self._engine, self._at, self._turn, name)
+            found = vertices_at(self.parts, self._engine, self._at, self._turn, body.name)
             return found[:, body.mesh.contact], spheres.radius
-        where, by = self.poses[name]
+        where, by = self.poses[body.name]
         centres = spheres.centres()
         return np.einsum("fij,nj->fni", by, centres) + where[:, None], spheres.radius
 
@@ -223,10 +223,8 @@ def _let_in(frames: _Frames, pair: _Pair) -> float:
     where = frames.poses[mover.name][0]
     gone = np.linalg.norm(np.diff(where, axis=0), axis=1) / np.diff(frames.time)
     speed = float(gone.max()) if len(gone) else 0.0
-    bodies = frames.parts.bodies
     k_n = max(  # of one point
-        contact.k_n / len(bodies[contact.points].contact_spheres_at_start().local)
-        for contact in pair.contacts
+        contact.k_n / len(contact.spheres_at_start(frames.parts).local) for contact in pair.contacts
     )
     return SOFT_SINKS * (mass * gravity / k_n + speed * math.sqrt(mass / k_n))
 
@@ -268,10 +266,14 @@ def _moved(frames: _Frames, pair: _Pair, k: int) -> float:
 
 def _touched(frames: _Frames, pair: _Pair, k: int) -> bool:
     """Whether contact spheres of the body touched the other one up to frame k."""
-    centres, radius = frames.spheres(pair.body)
-    centres = frames.seen_from(centres, pair.other)[: k + 1]
-    gap = pair.sdf.evaluate(centres.reshape(-1, 3))[0]
-    return bool((gap < radius).any())
+    for contact in pair.contacts:
+        if contact.points != pair.body:
+            continue
+        centres, radius = frames.spheres(contact)
+        centres = frames.seen_from(centres, pair.other)[: k + 1]
+        if (pair.sdf.evaluate(centres.reshape(-1, 3))[0] < radius).any():
+            return True
+    return False
 
 
 def texts_of(parts: Parts, surfaces: dict[str, Any], engine: Any, rollout: Any) -> list[str]:
