@@ -28,7 +28,7 @@ from diffsim_ros.rotation import quat_from_matrix
 from diffsim_ros.scene import robot_pieces as pieces
 from diffsim_ros.scene import schema_robots
 from diffsim_ros.scene.mjcf_forces import MjcfForces, number
-from diffsim_ros.scene.mjcf_lines import LineParts
+from diffsim_ros.scene.mjcf_lines import SAID, LineParts
 from diffsim_ros.scene.mjcf_mocap import prescribed, started
 from diffsim_ros.scene.placing import absolute
 from diffsim_ros.scene.robot_pieces import RobotParts, Touching
@@ -111,6 +111,11 @@ class _Robot:
             LineParts(mjcf, line, options, self.at, self.q, rates)
             for line in [*tendons, *self.used.closures]
             if isinstance(line, MjcfLine)
+        ]
+        self.changed += [
+            f"the light bodies of {one.line.name} add {one.added:.1g} of the inertia of its joints"
+            for one in self.lines
+            if one.added > SAID
         ]
 
     def _put(self, state: MjcfState) -> list[int]:
