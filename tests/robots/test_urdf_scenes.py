@@ -7,6 +7,8 @@ import pytest
 
 from diffsim_ros import load_scene
 from diffsim_ros.errors import InputError
+from diffsim_ros.robots.arm import load_arm
+from diffsim_ros.robots.kinematics import link_pose
 from diffsim_ros.robots.robot import Inertial
 from diffsim_ros.robots.tree import load_tree, model_of
 from diffsim_ros.robots.urdf import load_robot
@@ -180,3 +182,38 @@ def test_an_inertia_that_no_body_has_is_mended_when_asked(tmp_path):
         own = load_robot(path, inertia="mend").joints[0].inertial
         assert isinstance(own, Inertial) and own.inertia[2, 2] == pytest.approx(0.03)
         assert load_tree(path, inertia="mend").model.links[-1].inertia[2, 2] == pytest.approx(0.03)
+
+
+def test_an_arm_holds_followers_where_its_home_has_their_leaders(tmp_path):
+    path = tmp_path / "robot.urdf"
+    path.write_text(f'<robot name="r"><link name="base"/>{ARM}{CHAIN}</robot>')
+    given = {"urdf": "robot.urdf", "tool": "arm", "home": {"j": 0.1, "j1": 0.4}}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        arm = load_arm(given, base=tmp_path)
+        robot = load_robot(path)
+    assert any("j2, j3" in str(one.message) or "j3, j2" in str(one.message) for one in caught)
+    assert arm.robot.joint_names == ("j",) and arm.home.tolist() == [0.1]
+    q = robot.followed(robot.values({"j": 0.1, "j1": 0.4}, "q"))
+    for link in ("f1", "f2", "f3"):
+        there = link_pose(robot, q, link)
+        assert link_pose(arm.robot, arm.home, link) == pytest.approx(there, abs=1e-14)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(InputError, match="tool: got 'f2'; accepted: a link that none of"):
+            load_arm(given | {"tool": "f2"}, base=tmp_path)
+
+
+def test_mass_matrices_are_those_of_pinocchio(tmp_path):
+    """With a link without inertia and a point mass."""
+    pin = pytest.importorskip("pinocchio")
+    more = LIMIT.format(-1, 1)
+    text = ARM + '<link name="cross"/>' + body("ball", at="0 0 0.3", mass=0.2, i=0)
+    text += joint("roll", "cross", parent="arm", axis="1 0 0", more=more)
+    text += joint("swing", "ball", parent="cross", more=more)
+    _, _, path = scene(tmp_path, text)
+    model, robot = pin.buildModelFromUrdf(str(path)), load_robot(path)
+    q = np.array([0.2, -0.3, 0.4])
+    wanted = pin.crba(model, model.createData(), q)
+    wanted = np.triu(wanted) + np.triu(wanted, 1).T
+    assert np.asarray(model_of(robot).mass_matrix(q)) == pytest.approx(wanted, rel=1e-10, abs=1e-12)
