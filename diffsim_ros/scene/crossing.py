@@ -292,11 +292,16 @@ def report(parts: Parts, found: Iterable[Crossing]) -> list[str]:
 
 
 def warn_of_start(parts: Parts, surfaces: dict[str, Any], engine: Any) -> None:
-    """Warn of what starts inside something that it does not touch; InputError if `strict`."""
+    """Warn of what starts inside something that it does not touch; InputError if `strict`.
+
+    A body that touches one standing surface may start inside another, as one that is for others.
+    """
     position, orientation, _ = engine.start_pose(engine.values, [])
     start = np.zeros(1), position[None], orientation[None]
     found = crossings(parts, surfaces, engine, *start)
-    for text in report(parts, (one for one in found if not one.touches)):
+    standing = {contact.points for contact in parts.contacts if contact.carrier is None}
+    bare = (one for one in found if not one.touches and not (one.stands and one.body in standing))
+    for text in report(parts, bare):
         warnings.warn(f"{parts.reader.place}: {text}", UserWarning, stacklevel=3)
 
 

@@ -92,9 +92,9 @@ def test_what_rests_has_sunk_by_less_than_a_hundredth(kind):
     world = {"step": 1 / 480, "duration": 1.5, "gravity": list(gravity), "record_every": 60}
     weld = {"name": "weld", "type": "joint", "kind": "weld", "body_a": "a", "body_b": "b",
             "position": [0, 0, 0.1]}  # fmt: skip
+    links = [weld] if kind == "linked" else []
     model = ds.load_scene({"world": world, "bodies": bodies, "sdfs": {"floor": {"plane": {}}},
-                           "contact": contact, "links": [weld] if kind == "linked" else []},
-                          )  # fmt: skip
+                           "contact": contact, "links": links})  # fmt: skip
     rollout = model.rollout()
     height = rollout.vertices("a")[..., 2].min(1) if kind == "solid" else (
         rollout["a"].position[:, 2])  # fmt: skip
@@ -123,3 +123,11 @@ def test_values_that_are_too_soft_are_named_with_what_mends_them():
     (sinks,) = texts(k_n=2e3)
     assert "sinks 9.8 mm, 9.8 % of its size" in sinks and "k_n: 200000 " in sinks
     assert not texts(k_n=2e4, k_t=9800.0) and not texts()
+
+
+def test_a_written_k_t_that_lets_a_box_creep_down_a_ramp_is_named():
+    gravity = (G * np.sin(np.radians(15)), 0, -G * np.cos(np.radians(15)))
+    model = scene({"b": box(0.05)}, [{"points": "b", "against": "floor", "c_f": 0.5, "k_t": 490.0}],
+                  duration=0.02, gravity=gravity)  # fmt: skip
+    (text,) = model.rollout().warnings
+    assert "friction acts like a damper below 0.02 m/s" in text

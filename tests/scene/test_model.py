@@ -69,7 +69,7 @@ def test_engine_values_are_those_of_the_file():
     assert [value[f"cube.angular_velocity.{a}"] for a in "xyz"] == [4, 5, 6]
     assert [value[f"gravity.{a}"] for a in "xyz"] == [1, 0, -9]
     assert value["cube_contact_spheres.radius"] == pytest.approx(0.05 * 0.05)
-    assert (value["floor.k_t"], value["hit.k_d"], value["hit.c_f"]) == (10, 2, 0)
+    assert (value["floor.k_n"], value["hit.k_d"], value["hit.c_f"]) == (5000, 2, 0)
     assert value["ball.inertia.yy"] == pytest.approx(0.4 * 0.2 * 0.05**2)
     assert value["block.inertia.zz"] == 0.01
     assert value["string.rest_length"] == pytest.approx(math.hypot(0.3, 0.55))

@@ -88,7 +88,7 @@ def test_engine_values_are_those_of_the_file(model):
     assert value["hand.position[1].z"] == 2.1 and value["hand.rotation[2].y"] == 0.2
     assert value["drive.target[1]"] == 1 and value["knee_limit.upper"] == 1
     assert value["push.force[0].z"] == pytest.approx(3)
-    assert value["held.k_n"] == 100 and value["floor.k_t"] == 40
+    assert value["held.k_n"] == 100 and value["floor.k_n"] == 1e4
     assert model.description["links"][0]["stiffness"] == value["knee.stiffness"] > 1e5
     assert list(model.bodies) == model.engine.body_names
     assert model.meshes["ball"].tets == 160 and set(model.meshes) == {"ball"}
