@@ -15,13 +15,18 @@ class CoordinateForce : public Element {
   /// NAME.torque, or NAME.force of a slider: phi.
   void list_outputs(const Scene&, OutputList& to) const override;
 
- protected:
   using ByParameter = std::vector<std::pair<int, double>>;  // parameter (-1: none), dphi/dp
   struct Phi {
     double value = 0, by_q = 0, by_rate = 0;
   };
+  /// phi where the coordinate and its rate are those of `at`; `by`, unless null: by parameters.
   virtual Phi phi(const Window& window, const VectorXd& p, const JointCoordinate& at,
                   ByParameter* by) const = 0;
+  /// Whether phi is linear in the coordinate and its rate.
+  virtual bool linear() const { return false; }
+  const Joint& joint() const { return *joint_; }
+
+ protected:
   bool turns() const { return joint_->kind().coordinate == JointKind::Coordinate::angle; }
 
   const Joint* joint_;

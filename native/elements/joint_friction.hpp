@@ -14,11 +14,10 @@ class JointFriction : public CoordinateForce {
   /// coulomb, slip_rate: parameter indices.
   JointFriction(std::string name, const Joint* joint, int coulomb, int slip_rate)
       : CoordinateForce(std::move(name), joint), coulomb_(coulomb), slip_rate_(slip_rate) {}
-
- private:
   Phi phi(const Window&, const VectorXd& p, const JointCoordinate& at,
           ByParameter* by) const override;
 
+ private:
   int coulomb_, slip_rate_;
 };
 

@@ -25,12 +25,12 @@ class JointLimit : public CoordinateForce {
   /// 0 free, 1 beyond upper, 2 beyond lower; + 4 where damping clamps the force at zero.
   int mode_count() const override { return 1; }
   void modes(const Window& window, const VectorXd& p, std::uint16_t* out) const override;
+  Phi phi(const Window&, const VectorXd& p, const JointCoordinate& at,
+          ByParameter* by) const override;
 
  private:
   struct Press;  // how far beyond which limit
   Press press(const JointCoordinate& at, const VectorXd& p) const;
-  Phi phi(const Window&, const VectorXd& p, const JointCoordinate& at,
-          ByParameter* by) const override;
 
   Parameters params_;
 };

@@ -28,11 +28,12 @@ class Motor : public CoordinateForce {
         damping_(damping),
         keys_(keys) {}
   bool differences() const override { return follows(); }
+  Phi phi(const Window& window, const VectorXd& p, const JointCoordinate& at,
+          ByParameter* by) const override;
+  bool linear() const override { return true; }
 
  private:
   bool follows() const { return stiffness_ >= 0; }
-  Phi phi(const Window& window, const VectorXd& p, const JointCoordinate& at,
-          ByParameter* by) const override;
 
   int stiffness_, damping_;
   Keys keys_;

@@ -8,8 +8,9 @@
 // it. A part of length s moves from (q, u) to (q', u') as a step of that length,
 //   q' moved by s u'; where nothing presses, by ((h + s) u' - (h - s) u)/2,
 // which is s u' of a whole step: positions of a body that falls stay on the parabola of its whole
-// steps. All of it depends on where the step begins and on the time of impact only, so that the
-// motion goes on as continuously where an impact passes from one step into the next.
+// steps. Not where forces on joints act, which hold for the end of a part. All of it depends on
+// where the step begins and on the time of impact only, so that the motion goes on as continuously
+// where an impact passes from one step into the next.
 #include <algorithm>
 
 #include "../bodies/kinematics.hpp"
@@ -49,7 +50,7 @@ void VelocityStepper::weigh_part(double s) {
   by_end_.setConstant(rates_.size(), s);
   by_start_.setZero(rates_.size());
   for (std::size_t i = 0; i < islands_.size(); ++i) {
-    if (presses(islands_[i])) continue;
+    if (presses(islands_[i]) || model_->joint_forces().any(static_cast<int>(i))) continue;
     for (const int dof : model_->islands()[i].dofs) {
       by_end_[dof] = (whole_ + s) / 2;
       by_start_[dof] = (whole_ - s) / 2;
@@ -69,6 +70,7 @@ void VelocityStepper::move_part(const State& from, double s, State& out) {
 void VelocityStepper::begin_impact(const State& s, const VectorXd& p) {
   h_ = 1;  // forces of contacts are impulses
   impact_ = true;
+  joints_act_ = false;
   impacts_ = Impacts::stepped;
   independent_rates(scene_->nodes(), s, start_rates_);
   at_.place(p, s);
@@ -110,10 +112,11 @@ void VelocityStepper::add_kick(const State& from, const Window& start, const Vec
 std::string VelocityStepper::add_impact(const State& from, const Window& start, const VectorXd& p) {
   begin_impact(from, p);
   std::vector<bool> kicked;
-  for (const Island& island : islands_) {
-    const auto& touches = island.touches;
-    kicked.push_back(!touches.empty() && std::all_of(touches.begin(), touches.end(),
-                                                     [](const Touch& t) { return t.bounces; }));
+  for (std::size_t i = 0; i < islands_.size(); ++i) {
+    const auto& touches = islands_[i].touches;
+    kicked.push_back(
+        !touches.empty() && !model_->joint_forces().any(static_cast<int>(i)) &&
+        std::all_of(touches.begin(), touches.end(), [](const Touch& t) { return t.bounces; }));
   }
   add_kick(from, start, p, whole_ / 2, kicked);
   Part impact{Part::Kind::impact, 1, nullptr, -1, parts_.back().end};

@@ -19,11 +19,13 @@ void each_rotation(const std::vector<Node>& nodes, F&& f) {
 
 }  // namespace
 
-void VelocityStepper::recover_part(const Part& part, const State& from, const VectorXd& p) {
+void VelocityStepper::recover_part(const Part& part, const State& from, double t,
+                                   const VectorXd& p) {
   impact_ = part.kind == Part::Kind::impact;
   impacts_ = part.kind == Part::Kind::kick ? Impacts::none : Impacts::stepped;
+  joints_act_ = part.kind == Part::Kind::step;
   h_ = part.length;
-  recover(from, part.end, p);
+  recover(from, part.end, t, p);
   if (part.kind == Part::Kind::step) weigh_part(part.length);
   for (std::size_t i = 0; i < islands_.size(); ++i) {
     Island& island = islands_[i];
@@ -62,41 +64,63 @@ VelocityStepper::Closing VelocityStepper::closing(const Part& part, const Vector
   return to;
 }
 
-void VelocityStepper::slopes_by_length(const Part& part, VectorXd& by_v, VectorXd& by_x) {
+void VelocityStepper::slopes_by_length(const Part& part, const VectorXd& p, VectorXd& by_v,
+                                       VectorXd& by_x) {
   const double s = part.length;
-  by_v = (rates_ - start_rates_) / s;
+  by_v.setZero(rates_.size());
+  set_free_slopes(p);
   for (std::size_t i = 0; i < islands_.size(); ++i) {
     Island& island = islands_[i];
-    if (!presses(island)) continue;
-    const ContactProblem& problem = island.problem;
+    const int index = static_cast<int>(i);
     const auto& dofs = model_->islands()[i].dofs;
-    const int count = static_cast<int>(island.touches.size());
-    std::vector<int> all;
-    std::vector<ContactProblem::Law> laws;
-    VectorXd smooth = island.H * problem.lambda;
-    island.M.solve_lower(smooth.data());
-    for (std::size_t k = 0; k < dofs.size(); ++k) {
-      const auto at = static_cast<Eigen::Index>(k);
-      smooth[at] = by_v[dofs[k]] - smooth[at] / s;
+    const Eigen::Index n = island.M.size();
+    // M~ (to - u)/s less what h and the end of the step do to joints' forces.
+    const auto rows = [&](const VectorXd& to, const JointForces::Rows& joint) {
+      VectorXd own(n);
+      for (Eigen::Index k = 0; k < n; ++k) {
+        const int dof = dofs[k];
+        own[k] =
+            joint.slope[dof] * (to[dof] - start_rates_[dof]) + s * joint.by_pose[dof] * to[dof];
+      }
+      return own;
+    };
+    VectorXd own = rows(free_, joint_free_);
+    free_factor(island).solve(own.data());
+    MatrixXd free(n, 1);
+    for (Eigen::Index k = 0; k < n; ++k) {
+      free(k, 0) = (free_[dofs[k]] - start_rates_[dofs[k]]) / s - own[k];
     }
-    const VectorXd seen = island.J.transpose() * smooth;
-    VectorXd change(3 * count);
-    for (int c = 0; c < count; ++c) {
-      all.push_back(c);
-      laws.push_back(problem.law(c));
-      const Touch& touch = island.touches[c];
-      const double bound = touch.bounces ? 0
-                           : touch.deep  ? kTakeBack * gravity_
-                                         : touch.gap.g / (s * s);
-      change.segment<3>(3 * c) = laws[c].by_c * seen.segment<3>(3 * c) + laws[c].by_bound * bound;
+    solve_velocity_terms(index, free);
+    VectorXd smooth = free.col(0);
+    if (presses(island)) {
+      const ContactProblem& problem = island.problem;
+      const int count = static_cast<int>(island.touches.size());
+      std::vector<int> all;
+      std::vector<ContactProblem::Law> laws;
+      VectorXd pressed = island.H * problem.lambda;
+      island.M.solve_lower(pressed.data());
+      own = rows(rates_, joint_) + velocity_terms(index, smooth);
+      island.M.solve(own.data());
+      for (Eigen::Index k = 0; k < n; ++k) {
+        smooth[k] = (rates_[dofs[k]] - start_rates_[dofs[k]] - pressed[k]) / s - own[k];
+      }
+      const VectorXd seen = island.J.transpose() * smooth;
+      VectorXd change(3 * count);
+      for (int c = 0; c < count; ++c) {
+        all.push_back(c);
+        laws.push_back(problem.law(c));
+        const Touch& touch = island.touches[c];
+        const double bound = touch.bounces ? 0
+                             : touch.deep  ? kTakeBack * gravity_
+                                           : touch.gap.g / (s * s);
+        change.segment<3>(3 * c) = laws[c].by_c * seen.segment<3>(3 * c) + laws[c].by_bound * bound;
+      }
+      change = problem.slopes(all, laws).partialPivLu().solve(change).eval();
+      VectorXd back = island.H * change;
+      island.M.solve_lower(back.data());
+      smooth -= back;
     }
-    change = problem.slopes(all, laws).partialPivLu().solve(change).eval();
-    VectorXd back = island.H * change;
-    island.M.solve_lower(back.data());
-    smooth -= back;
-    for (std::size_t k = 0; k < dofs.size(); ++k) {
-      by_v[dofs[k]] = smooth[static_cast<Eigen::Index>(k)];
-    }
+    for (Eigen::Index k = 0; k < n; ++k) by_v[dofs[k]] = smooth[k];
   }
   by_x = by_end_.cwiseProduct(by_v) + rates_;
   for (Eigen::Index k = 0; k < by_x.size(); ++k) {
@@ -116,7 +140,7 @@ void VelocityStepper::pull_parts(const Window& window, const VectorXd& p, Active
     const State& from = k > 0 ? parts_[k - 1].end : *window.at[1];
     Closing gap;
     if (part.element) gap = closing(part, p, active);
-    recover_part(part, from, p);
+    recover_part(part, from, window.t, p);
     if (part.kind == Part::Kind::impact) {
       pull_impact(from, p, active, x, v, held);
       continue;
@@ -126,7 +150,7 @@ void VelocityStepper::pull_parts(const Window& window, const VectorXd& p, Active
       u_ = v.col(0);
       kept.setZero(u_.size());
     } else {
-      slopes_by_length(part, by_v, by_x);
+      slopes_by_length(part, p, by_v, by_x);
       const double by_length = by_x.dot(x.col(0)) + by_v.dot(v.col(0));
       if (part.element) {
         const double weight = -(by_length - rest) / gap.by_pose.dot(by_x);
@@ -139,15 +163,7 @@ void VelocityStepper::pull_parts(const Window& window, const VectorXd& p, Active
       }
       kept = pull_displacement(part, x, v);
     }
-    for (std::size_t i = 0; i < islands_.size(); ++i) {
-      const int index = static_cast<int>(i);
-      const auto& dofs = model_->islands()[i].dofs;
-      if (part.kind == Part::Kind::kick && !part.kicked[i]) {
-        for (const int dof : dofs) written_[dof] = 0;
-      } else {
-        pull_impulses(islands_[i], index, u_, written_);
-      }
-    }
+    pull_rates(p, part.kind == Part::Kind::kick ? &part.kicked : nullptr);
     v.col(0) = u_ + kept;
     const Window start{{&from, &from, nullptr}, TimeScheme::bdf(1, part.length), window.t};
     pull_forces(start, p, active, x, v, held);
@@ -168,7 +184,7 @@ VectorXd VelocityStepper::pull_displacement(const Part& part, MatrixXd& x, const
 void VelocityStepper::pull_impact(const State& from, const VectorXd& p, ActiveColumns& active,
                                   MatrixXd& x, MatrixXd& v, VectorXd& held) {
   u_ = v.col(0);
-  written_.setZero();
+  end_weights_.setZero();
   VectorXd of_before = VectorXd::Zero(u_.size());
   for (std::size_t i = 0; i < islands_.size(); ++i) {
     const int index = static_cast<int>(i);
@@ -184,15 +200,15 @@ void VelocityStepper::pull_impact(const State& from, const VectorXd& p, ActiveCo
       of_before += weight * v_E;
       held += weight * held_E;
     }
-    pull_impulses(islands_[i], index, u_, written_);
+    pull_impulses(islands_[i], index, u_, end_weights_);
   }
   v.col(0) = u_ + of_before;
-  const VectorXd w = -written_, change = rates_ - start_rates_;
+  const VectorXd w = -end_weights_, change = rates_ - start_rates_;
   at_.move(VectorXd::Zero(rates_.size()));
   at_.accelerate(&change);
   bias_.setZero();
   at_.add_inertia(p, &change, nullptr, bias_);
-  adjoint_.begin(at_, rates_, w, &start_rates_);
+  adjoint_.begin(at_, start_rates_, w, rates_, end_weights_);
   adjoint_.add_inertia();
   pull_inertia_columns(active, change, w, held);
   pull_contacts(from, p, active, held);
@@ -216,8 +232,8 @@ void VelocityStepper::differentiate_parts(const Window& window, const VectorXd& 
     const State& from = k > 0 ? parts_[k - 1].end : *window.at[1];
     Closing gap;
     if (part.element) gap = closing(part, p, active);
-    recover_part(part, from, p);
-    if (part.kind == Part::Kind::step) slopes_by_length(part, by_v, by_x);
+    recover_part(part, from, window.t, p);
+    if (part.kind == Part::Kind::step) slopes_by_length(part, p, by_v, by_x);
     const Window start{{&from, &from, nullptr}, TimeScheme::bdf(1, part.length), window.t};
     std::vector<Slopes> own = slopes(start, p, active);
     for (std::size_t i = 0; i < own.size(); ++i) {
@@ -291,13 +307,19 @@ void VelocityStepper::write_parts(const Window& window, const VectorXd& p,
   }
   write(window, p, active, whole, step);
   step.moved = true;
-  const BlockPattern& past = model_->pattern();
+  // The time of an impact is felt by all islands.
+  const BlockPattern& past = model_->whole_pattern();
+  for (BlockMatrix* block : {&step.past_K[0], &step.past_B[0]}) block->reset(past);
   step.moved_K.reset(past);
   step.moved_B.reset(past);
   for (int b = 0; b < past.blocks(); ++b) {
     const int rows = past.size[past.row[b]], columns = past.size[past.col[b]];
     if (rows == 0 || columns == 0) continue;
     const int row = past.dof[past.row[b]], column = past.dof[past.col[b]];
+    Eigen::Map<MatrixXd>(step.past_K[0].block(b), rows, columns) =
+        -V.block(row, column, rows, columns);
+    Eigen::Map<MatrixXd>(step.past_B[0].block(b), rows, columns) =
+        -V.block(row, n + column, rows, columns);
     Eigen::Map<MatrixXd>(step.moved_K.block(b), rows, columns) =
         X.block(row, column, rows, columns);
     Eigen::Map<MatrixXd>(step.moved_B.block(b), rows, columns) =

@@ -28,7 +28,7 @@ bool VelocityStepper::solve_limited(Island& island, int index) {
       island.problem.contacts[i].bound = -share * touch.restitution * touch.gap.n.dot(touch.before);
     }
     for (const int dof : dofs) rates_[dof] = start_rates_[dof];
-    solved = solve_contacts(island, index, none, h_);
+    solved = solve_contacts(island, index, &none, h_);
     const ContactProblem& problem = island.problem;
     turned = problem.lambda.cwiseProduct(problem.c0).cwiseAbs().sum();
     island.share = share;
@@ -86,7 +86,7 @@ VectorXd VelocityStepper::pull_energy(int index, const VectorXd& p, const Active
   // (u+ . M u+ - u- . M u-)/2 = w . M (u+ - u-)
   const VectorXd change = after - before, w = (after + before) / 2;
   inertia(change);
-  adjoint_.begin(at_, rates_, w, &start_rates_);
+  adjoint_.begin(at_, start_rates_, w);
   adjoint_.add_inertia();
   pull_inertia_columns(active, change, w, held);
   VectorXd none = VectorXd::Zero(v.size());

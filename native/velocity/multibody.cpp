@@ -1,5 +1,6 @@
 #include "multibody.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 #include "../bodies/rigid_body.hpp"
@@ -59,6 +60,7 @@ Multibody::Multibody(const Scene& scene) : scene_(&scene), step_of_(scene.nodes(
   add_free_bodies();
   sort_elements();
   find_islands();
+  joint_forces_.take(scene, forces_, island_of_, islands_.size());
 }
 
 void Multibody::add_free_bodies() {
@@ -145,9 +147,36 @@ void Multibody::find_islands() {
   find_parents();
 }
 
+const BlockPattern& Multibody::whole_pattern() const {
+  std::call_once(whole_pattern_made_, [&] {
+    std::vector<int> sizes, dofs;
+    std::vector<std::pair<int, int>> pairs;
+    for (const Node& n : scene_->nodes()) {
+      const auto own = static_cast<int>(sizes.size());
+      sizes.push_back(n.dependent ? 0 : n.size());
+      dofs.push_back(n.dof);
+      for (int other = 0; !n.dependent && other < own; ++other) {
+        if (sizes[other] > 0) pairs.emplace_back(own, other);
+      }
+    }
+    whole_pattern_ = BlockPattern(sizes, pairs, dofs);
+  });
+  return whole_pattern_;
+}
+
 void Multibody::find_parents() {
   for (std::size_t k = 0; k < steps_.size(); ++k) {
-    islands_[island_of_[steps_[k].dof]].steps.push_back(static_cast<int>(k));
+    const Step& step = steps_[k];
+    Island& island = islands_[island_of_[step.dof]];
+    island.steps.push_back(static_cast<int>(k));
+    const int place = place_of_[step.dof];
+    if (step.turns && !step.driven) island.spins.push_back({step.node, place});
+    for (int i = 0; step.node < 0 && i < step.columns; ++i) {
+      auto& joints = island.joints;
+      if (std::find(joints.begin(), joints.end(), place + i) == joints.end()) {
+        joints.push_back(place + i);
+      }
+    }
   }
   for (std::size_t i = 0; i < armatures_.size(); ++i) {
     islands_[island_of_[armatures_[i].dof]].armatures.push_back(static_cast<int>(i));
@@ -291,6 +320,11 @@ void MultibodyState::mass_matrix(int island, const VectorXd& p, TreeFactor& M) c
     const int at = model_->place_of(a.dof);
     M.entry(at, at) += a.ratio * a.ratio * p[a.parameter];
   }
+}
+
+Matrix3d MultibodyState::own_inertia(const VectorXd& p, int body) const {
+  return about_world_axes(p.segment<6>(model_->bodies()[body].inertia), orientation_[body])
+      .matrix();
 }
 
 void MultibodyState::add_inertia(const VectorXd& p, const VectorXd* udot, const VectorXd* on_nodes,

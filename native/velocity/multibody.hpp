@@ -8,11 +8,13 @@
 // and the equations of motion are S_k . F_k = 0, F_k the sum of W less all other wrenches behind k.
 #pragma once
 
+#include <mutex>
 #include <vector>
 
 #include "../reduced/articulation_map.hpp"
 #include "../scene.hpp"
 #include "../spatial/inertia.hpp"
+#include "joint_forces.hpp"
 #include "link_kinematics.hpp"
 #include "tree_factor.hpp"
 
@@ -39,6 +41,11 @@ class Multibody {
   struct Island {  // independent nodes that forces or contacts may couple
     std::vector<int> dofs;
     std::vector<int> steps, armatures;
+    std::vector<int> joints;  // places of the coordinates of trees
+    struct Spin {             // the turns of a body that is free: its first place
+      int node, place;
+    };
+    std::vector<Spin> spins;
     TreeFactor factor;  // of its pattern, to copy
   };
   struct Armature {
@@ -51,7 +58,9 @@ class Multibody {
   const std::vector<Body>& bodies() const { return bodies_; }
   const std::vector<Island>& islands() const { return islands_; }
   const std::vector<Armature>& armatures() const { return armatures_; }
-  const std::vector<const Element*>& forces() const { return forces_; }  // but for inertia, contact
+  /// But for inertia, contact and those on joints' coordinates.
+  const std::vector<const Element*>& forces() const { return forces_; }
+  const JointForces& joint_forces() const { return joint_forces_; }
   /// Step that moves a node, -1: none.
   int step_of(int node) const { return step_of_[node]; }
   int node_of(int dof) const { return node_of_[dof]; }
@@ -65,6 +74,8 @@ class Multibody {
   double inverse_mass(int node) const { return node < 0 ? 0 : inverse_mass_[node]; }
   bool driven(int dof) const { return driven_[dof]; }
   const BlockPattern& pattern() const { return pattern_; }  // every block of an island
+  /// Every block: of steps that impacts split, whose time all islands feel.
+  const BlockPattern& whole_pattern() const;
 
  private:
   void add_free_bodies();
@@ -78,10 +89,13 @@ class Multibody {
   std::vector<Island> islands_;
   std::vector<Armature> armatures_;
   std::vector<const Element*> forces_;
+  JointForces joint_forces_;
   std::vector<int> step_of_, node_of_, island_of_, place_of_;
   std::vector<bool> driven_;
   std::vector<double> inverse_mass_;
   BlockPattern pattern_;
+  mutable BlockPattern whole_pattern_;  // made when it is first asked for
+  mutable std::once_flag whole_pattern_made_;
 };
 
 /// All of that at one state, of steps with rates of their own.
@@ -101,6 +115,8 @@ class MultibodyState {
   void accelerate(const VectorXd* udot);
   /// The island's mass matrix, into a factor of its pattern.
   void mass_matrix(int island, const VectorXd& p, TreeFactor& M) const;
+  /// Of a body about its own place, in world axes.
+  Matrix3d own_inertia(const VectorXd& p, int body) const;
   /// Adds S . W of all bodies (armatures too) to r, rows of the independent nodes; call
   /// accelerate() first. `udot` as there; `nodes`, unless null: and of these wrenches on nodes
   /// (ndof, force and torque about the node).

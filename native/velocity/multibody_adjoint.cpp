@@ -14,20 +14,23 @@ void MultibodyAdjoint::move(const VectorXd& u, std::vector<MotionVector>& V) con
   }
 }
 
-void MultibodyAdjoint::begin(const MultibodyState& at, const VectorXd& end, const VectorXd& w,
-                             const VectorXd* approach) {
+void MultibodyAdjoint::begin(const MultibodyState& at, const VectorXd& u, const VectorXd& w) {
   at_ = &at;
-  rates_ = approach ? 4 : 3;
+  rates_ = 2;
   const std::size_t count = model_->steps().size();
-  for (int k = 0; k < rates_; ++k) twist_[k].resize(count);
-  for (std::size_t k = 0; k < count; ++k) {
-    twist_[start][k] = MotionVector(at.twist(static_cast<int>(k)));
-  }
-  move(end, twist_[Rates::end]);
+  for (auto& V : twist_) V.resize(count);
+  move(u, twist_[start]);
   move(w, twist_[weights]);
-  if (approach) move(*approach, twist_[Rates::approach]);
-  for (int k = 0; k < rates_; ++k) velocity_[k].assign(count, ForceVector());
+  for (auto& F : velocity_) F.assign(count, ForceVector());
   for (auto* F : {&pose_, &X_, &Y_}) F->assign(count, ForceVector());
+}
+
+void MultibodyAdjoint::begin(const MultibodyState& at, const VectorXd& u, const VectorXd& w,
+                             const VectorXd& end, const VectorXd& loads) {
+  begin(at, u, w);
+  rates_ = 4;
+  move(end, twist_[Rates::end]);
+  move(loads, twist_[Rates::loads]);
 }
 
 void MultibodyAdjoint::add_pose(int node, const Vector3d& x, const Vector3d& force,
@@ -45,12 +48,32 @@ void MultibodyAdjoint::add_velocity(Rates of, int node, const Vector3d& x, const
   pose_[step] += crossf(twist_[of][step], F);  // it moves by S x (V - V_k), this is S x V
 }
 
+void MultibodyAdjoint::velocity_terms(const MultibodyState& at, const VectorXd& w, VectorXd& to) {
+  at_ = &at;
+  const auto& steps = model_->steps();
+  twist_[weights].resize(steps.size());
+  move(w, twist_[weights]);
+  for (auto* F : {&X_, &Y_}) F->assign(steps.size(), ForceVector());
+  add_inertia();
+  for (int k = static_cast<int>(steps.size()) - 1; k >= 0; --k) {
+    ForceVector by_rate = X_[k] - crossf(MotionVector(at.twist(k)), Y_[k]);
+    by_rate -= crossf(MotionVector(at.twist_before(k)), Y_[k]);
+    for (int i = 0; i < steps[k].columns; ++i) {
+      const auto S = at.axes(k).col(i);
+      to[steps[k].dof + i] += S.head<3>().dot(by_rate.n) + S.tail<3>().dot(by_rate.f);
+    }
+    if (steps[k].parent < 0) continue;
+    X_[steps[k].parent] += X_[k];
+    Y_[steps[k].parent] += Y_[k];
+  }
+}
+
 void MultibodyAdjoint::add_inertia() {
   for (std::size_t b = 0; b < model_->bodies().size(); ++b) {
     const Multibody::Body& body = model_->bodies()[b];
     if (body.step < 0 || body.mass < 0) continue;
     const RigidInertia& I = at_->inertia(static_cast<int>(b));
-    const MotionVector &V = twist_[start][body.step], &W = twist_[weights][body.step];
+    const MotionVector V(at_->twist(body.step)), &W = twist_[weights][body.step];
     const ForceVector by_A = I * W;
     Y_[body.step] += by_A;
     X_[body.step] += crossf(V, by_A) - I * crossm(V, W) - crossf(W, I * V);
@@ -61,13 +84,12 @@ void MultibodyAdjoint::finish(Eigen::Ref<VectorXd> x, Eigen::Ref<VectorXd> v) {
   const auto& steps = model_->steps();
   for (int k = static_cast<int>(steps.size()) - 1; k >= 0; --k) {
     const Multibody::Step& step = steps[k];
-    const MotionVector &V = twist_[start][k], A(at_->acceleration(k)), before(at_->twist_before(k));
+    const MotionVector V(at_->twist(k)), A(at_->acceleration(k)), before(at_->twist_before(k));
     const ForceVector carried = crossf(V, Y_[k]);
     ForceVector by_pose = pose_[k] - crossf(A, Y_[k]) + crossf(V, carried - X_[k]);
     by_pose -= crossf(twist_[weights][k], ForceVector(at_->load(k)));
     for (int of = 0; of < rates_; ++of) by_pose -= crossf(twist_[of][k], velocity_[of][k]);
     ForceVector by_rate = velocity_[start][k] + X_[k] - carried - crossf(before, Y_[k]);
-    if (rates_ > approach) by_rate += velocity_[approach][k];
     for (int i = 0; i < step.columns; ++i) {
       const auto S = at_->axes(k).col(i);
       x[step.dof + i] += S.head<3>().dot(by_pose.n) + S.tail<3>().dot(by_pose.f);

@@ -13,15 +13,21 @@ namespace diffsim {
 
 class MultibodyAdjoint {
  public:
-  /// Rates u of the state, u' at the step's end, w, and those with which an impact begins: there
-  /// the state's are 0, so that inertia has no velocity terms.
-  enum Rates { start, end, weights, approach };
+  /// Rates u where the step begins, w, u' at its end, and weights of the contacts' loads. Those of
+  /// the state, of inertia's velocity terms, are the mean of u and of the rates without contact; in
+  /// an impact they are 0.
+  enum Rates { start, weights, end, loads };
 
   explicit MultibodyAdjoint(const Multibody& model) : model_(&model) {}
-  /// Begins anew; end: u' (ndof), w: weights (ndof). The state's add_inertia() holds the loads that
-  /// move with the bodies.
-  void begin(const MultibodyState& at, const VectorXd& end, const VectorXd& w,
-             const VectorXd* approach = nullptr);
+  /// Begins anew; u, w (ndof). The state's add_inertia() holds the loads that move with the bodies.
+  void begin(const MultibodyState& at, const VectorXd& u, const VectorXd& w);
+  /// The same where contacts press: with u' and the weights of their loads (ndof).
+  void begin(const MultibodyState& at, const VectorXd& u, const VectorXd& w, const VectorXd& end,
+             const VectorXd& loads);
+
+  /// (dc/du)^T w of inertia's velocity terms c at the state's rates: sets the rows (ndof) of what
+  /// moves.
+  void velocity_terms(const MultibodyState& at, const VectorXd& w, VectorXd& to);
 
   MotionVector twist(Rates of, int node) const {
     const int step = node < 0 ? -1 : model_->step_of(node);
@@ -45,7 +51,7 @@ class MultibodyAdjoint {
 
   const Multibody* model_;
   const MultibodyState* at_ = nullptr;
-  int rates_ = 3;                       // kinds of rates that there are
+  int rates_ = 2;                       // kinds of rates that there are
   std::vector<MotionVector> twist_[4];  // behind each step
   std::vector<ForceVector> velocity_[4], pose_, X_, Y_;
 };

@@ -37,6 +37,18 @@ bool TreeFactor::factor() {
   return true;
 }
 
+double TreeFactor::square(const double* x) const {
+  double sum = 0;
+  for (int k = 0; k < n_; ++k) {
+    const double* own = values_.data() + first_[k];
+    const int* column = column_.data() + first_[k];
+    double row = x[k] / inverse_[k];
+    for (int a = depth(k) - 1; a >= 0; --a) row += own[a] * x[column[a]];
+    sum += row * row;
+  }
+  return sum;
+}
+
 void TreeFactor::solve_transposed(double* x) const {
   for (int k = n_ - 1; k >= 0; --k) {
     if (x[k] == 0) continue;  // most, where x is of a contact

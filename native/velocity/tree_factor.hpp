@@ -21,6 +21,8 @@ class TreeFactor {
   /// False where M is not positive definite.
   bool factor();
 
+  /// x . M x.
+  double square(const double* x) const;
   /// x <- L^-T x, and x <- L^-1 x: both, in this order, are M^-1.
   void solve_transposed(double* x) const;
   void solve_lower(double* x) const;

@@ -3,8 +3,11 @@
 //
 // With y the cotangent of u' and the laws L of the contacts that press,
 //   s = y - J^T B L_c^T m,   (L_c B^T J M^-1 J^T B + L_lambda)^T m = B^T J M^-1 y,   w = M^-1 s
-// are those of M u' and of the impulses' laws: what the step begins with gets s by u, w by all
-// forces (times -h) and by the impulses' loads, and -m by the laws.
+// are those of M u' and of the impulses' laws, with the slopes of joints' forces in M; and those of
+// the free motion u_f, which the velocity terms c of inertia look at,
+//   (M_f + h/2 c_u)^T w_f = -h/2 c_u^T w;   where nothing presses, = y, and w = 0.
+// What the step begins with gets s by u, less h slopes (w, w_f), w + w_f by all forces (times -h),
+// w by the impulses' loads, and -m by the laws. M (u' - u_f) gets w alone.
 #include <numeric>
 
 #include "../elements/contact_law.hpp"
@@ -15,6 +18,8 @@ namespace diffsim {
 namespace {
 
 constexpr double kAtLimit = 1e-12;  // of friction
+constexpr double kExactWeights = 1e-14;
+constexpr int kTreeIterations = 12;
 
 // What a parameter gets, -1: none; nothing where it is not active.
 void give(const ActiveColumns& active, int parameter, double value, VectorXd& held) {
@@ -51,29 +56,27 @@ bool VelocityStepper::pull(const Window& window, const VectorXd& p, ActiveColumn
   whole_ = h_;
   impact_ = false;
   impacts_ = Impacts::stepped;
-  recover(prev, now, p);
+  joints_act_ = true;
+  recover(prev, now, window.t, p);
   pull_motion(now, x, v, u_);
-  for (std::size_t i = 0; i < islands_.size(); ++i) {
-    pull_impulses(islands_[i], static_cast<int>(i), u_, written_);
-  }
+  pull_rates(p, nullptr);
   v.col(0) = u_;
   pull_forces(start, p, active, x, v, held);
   return true;
 }
 
-void VelocityStepper::recover(const State& prev, const State& now, const VectorXd& p) {
+void VelocityStepper::recover(const State& prev, const State& now, double t, const VectorXd& p) {
   independent_rates(scene_->nodes(), prev, start_rates_);
   independent_rates(scene_->nodes(), now, rates_);
   at_.place(p, prev);
   at_.move(start_rates_);
   find_touches(prev, h_, p, &now.hard);
+  free_ = rates_;
+  const Window start{{&prev, &prev, nullptr}, TimeScheme::bdf(1, h_), t};
+  linearize(start, p);
   for (std::size_t i = 0; i < islands_.size(); ++i) {
     Island& island = islands_[i];
-    const int index = static_cast<int>(i);
-    at_.mass_matrix(index, p, island.M);
-    island.M.factor();
     if (island.touches.empty()) continue;
-    set_jacobian(island, index);
     ContactProblem& problem = island.problem;
     problem.cone = options_.cone;
     problem.lambda.resize(island.J.cols());
@@ -98,6 +101,33 @@ void VelocityStepper::recover(const State& prev, const State& now, const VectorX
     }
     problem.c0 = island.J.transpose() * island.rates - problem.W * problem.lambda;
   }
+  if (!impact_) recover_free(start, p);
+}
+
+// From u' and the impulses; where joints' forces bend, the motion without contacts is found again.
+void VelocityStepper::recover_free(const Window& start, const VectorXd& p) {
+  bool bends = false;
+  for (std::size_t i = 0; i < islands_.size(); ++i) {
+    Island& island = islands_[i];
+    if (!presses(island)) continue;
+    const int index = static_cast<int>(i);
+    bends = bends || (joints_act_ && model_->joint_forces().bends(index));
+    VectorXd pressed = island.H * island.problem.lambda;
+    island.M.solve_lower(pressed.data());
+    const auto& dofs = model_->islands()[i].dofs;
+    for (std::size_t k = 0; k < dofs.size(); ++k) {
+      free_[dofs[k]] -= pressed[static_cast<Eigen::Index>(k)];
+    }
+  }
+  if (!bends) return;
+  load_nodes(start, p);
+  at_.move(start_rates_);
+  solve_free(start, p);
+  for (std::size_t i = 0; i < islands_.size(); ++i) {
+    if (presses(islands_[i])) continue;
+    for (const int dof : model_->islands()[i].dofs) free_[dof] = rates_[dof];
+  }
+  linearize(start, p);
 }
 
 void VelocityStepper::pull_motion(const State& now, MatrixXd& x, const MatrixXd& v,
@@ -145,18 +175,131 @@ void VelocityStepper::pull_impulses(Island& island, int index, VectorXd& u, Vect
   for (std::size_t k = 0; k < dofs.size(); ++k) w[dofs[k]] = y[static_cast<Eigen::Index>(k)];
 }
 
+void VelocityStepper::pull_rates(const VectorXd& p, const std::vector<bool>* kicked) {
+  set_mid_step(p);
+  end_weights_.setZero();
+  free_weights_.setZero();
+  const auto takes_part = [&](std::size_t i) { return !kicked || (*kicked)[i]; };
+  bool pressed = false;
+  for (std::size_t i = 0; i < islands_.size(); ++i) {
+    if (!takes_part(i) || islands_[i].touches.empty()) continue;
+    pull_impulses(islands_[i], static_cast<int>(i), u_, end_weights_);
+    pressed = true;
+  }
+  by_terms_.setZero(u_.size());
+  const bool trees = scene_->articulation() != nullptr;
+  if (trees && pressed) adjoint_.velocity_terms(at_, end_weights_, by_terms_);
+  for (std::size_t i = 0; i < islands_.size(); ++i) {
+    if (!takes_part(i)) continue;
+    Island& island = islands_[i];
+    const Multibody::Island& model = model_->islands()[i];
+    VectorXd& y = island.rates;
+    if (island.touches.empty()) {
+      for (Eigen::Index k = 0; k < y.size(); ++k) y[k] = u_[model.dofs[k]];
+    } else {
+      y.setZero();
+      for (const int place : model.joints) y[place] = -h_ / 2 * by_terms_[model.dofs[place]];
+      for (std::size_t s = 0; s < model.spins.size(); ++s) {
+        const int place = model.spins[s].place;
+        y.segment<3>(place) =
+            -island.spin_terms[s].transpose() * end_weights_.segment<3>(model.dofs[place]);
+      }
+    }
+    for (std::size_t s = 0; s < model.spins.size(); ++s) {
+      auto rows = y.segment<3>(model.spins[s].place);
+      rows = (island.spin_inverses[s].transpose() * rows).eval();
+    }
+    free_factor(island).solve(y.data());
+    for (Eigen::Index k = 0; k < y.size(); ++k) free_weights_[model.dofs[k]] = y[k];
+  }
+  if (trees) pull_trees(kicked);
+  for (const int dof : model_->joint_forces().dofs()) {
+    u_[dof] -=
+        h_ * (joint_.slope[dof] * end_weights_[dof] + joint_free_.slope[dof] * free_weights_[dof]);
+  }
+}
+
+// From M^-1 y to w = (M + T)^-T y, T = h/2 dc/du: w = M^-1 (y - T^T w), of which each iteration
+// leaves about h |u|; where that is slow, by T itself.
+void VelocityStepper::pull_trees(const std::vector<bool>* kicked) {
+  const VectorXd first = free_weights_;
+  const double scale = first.lpNorm<Eigen::Infinity>() + end_weights_.lpNorm<Eigen::Infinity>();
+  double last = 0;
+  for (int k = 0; k < kTreeIterations; ++k) {
+    by_terms_.setZero();
+    adjoint_.velocity_terms(at_, free_weights_, by_terms_);
+    double size = 0;
+    for (std::size_t i = 0; i < islands_.size(); ++i) {
+      const Multibody::Island& model = model_->islands()[i];
+      if (model.joints.empty() || (kicked && !(*kicked)[i])) continue;
+      VectorXd& y = islands_[i].rates;
+      y.setZero();
+      for (const int place : model.joints) y[place] = h_ / 2 * by_terms_[model.dofs[place]];
+      free_factor(islands_[i]).solve(y.data());
+      for (const int place : model.joints) {
+        const int dof = model.dofs[place];
+        const double next = first[dof] - y[place];
+        size = std::max(size, std::abs(next - free_weights_[dof]));
+        free_weights_[dof] = next;
+      }
+    }
+    const double left = k == 0 ? 1 : size / last;
+    if (size <= kExactWeights * scale || left * size <= kExactWeights * scale) return;
+    last = size;
+  }
+  for (std::size_t i = 0; i < islands_.size(); ++i) {
+    const Multibody::Island& model = model_->islands()[i];
+    if (model.joints.empty() || (kicked && !(*kicked)[i])) continue;
+    set_tree_slopes(static_cast<int>(i));
+    // (1 + M^-1 T^T) w = M^-1 y
+    const Island& island = islands_[i];
+    MatrixXd slopes = MatrixXd::Zero(island.M.size(), model.joints.size());
+    slopes(model.joints, Eigen::all) = island.tree_terms.transpose();
+    free_factor(island).solve(slopes);
+    MatrixXd own = slopes(model.joints, Eigen::all);
+    own.diagonal().array() += 1;
+    VectorXd y(static_cast<Eigen::Index>(model.joints.size()));
+    for (Eigen::Index k = 0; k < y.size(); ++k) y[k] = first[model.dofs[model.joints[k]]];
+    y = own.partialPivLu().solve(y).eval();
+    for (Eigen::Index k = 0; k < y.size(); ++k) free_weights_[model.dofs[model.joints[k]]] = y[k];
+  }
+}
+
+void VelocityStepper::pull_joint_forces(const Window& start, const VectorXd& p,
+                                        const ActiveColumns& active, MatrixXd& x, VectorXd& held) {
+  if (!joints_act_) return;
+  const JointForces& joints = model_->joint_forces();
+  for (const int dof : joints.dofs()) {
+    x(dof, 0) -= h_ * (joint_.by_pose[dof] * end_weights_[dof] +
+                       joint_free_.by_pose[dof] * free_weights_[dof]);
+  }
+  const Window window = whole_step(start);
+  const auto pull = [&](const VectorXd& u, const VectorXd& w) {
+    joints.each_column(window, h_, p, u, [&](int dof, int parameter, double value) {
+      give(active, parameter, -h_ * w[dof] * value, held);
+    });
+  };
+  pull(free_, free_weights_);
+  if (!end_weights_.isZero(0)) pull(rates_, end_weights_);
+}
+
 void VelocityStepper::pull_forces(const Window& start, const VectorXd& p, ActiveColumns& active,
                                   MatrixXd& x, MatrixXd& v, VectorXd& held) {
   const auto& nodes = scene_->nodes();
   const State& prev = start.now();
-  const VectorXd w = -h_ * written_;
+  const VectorXd w = -h_ * (end_weights_ + free_weights_);
   ParameterColumns columns(active.column_of(), std::move(written_columns_));
   evaluate_forces(start, p, columns);
-  const VectorXd udot = (rates_ - start_rates_) / h_;
-  at_.accelerate(&udot);
+  change_ = (free_ - start_rates_) / h_;
+  at_.accelerate(&change_);
   bias_.setZero();
-  at_.add_inertia(p, &udot, &written_, bias_);
-  adjoint_.begin(at_, rates_, w);
+  at_.add_inertia(p, &change_, &written_, bias_);
+  const bool pressed = !end_weights_.isZero(0);
+  if (pressed) {
+    adjoint_.begin(at_, start_rates_, w, rates_, end_weights_);
+  } else {
+    adjoint_.begin(at_, start_rates_, w);
+  }
   lifted_ = w;
   const int bodies = static_cast<int>(model_->bodies().size());
   for (int i = 0; i < bodies; ++i) {
@@ -197,8 +340,25 @@ void VelocityStepper::pull_forces(const Window& start, const VectorXd& p, Active
     }
   }
   written_columns_ = columns.take();
-  pull_inertia_columns(active, udot, w, held);
-  pull_contacts(prev, p, active, held);
+  pull_inertia_columns(active, change_, w, held);
+  pull_joint_forces(start, p, active, x, held);
+  if (pressed) pull_contacts(prev, p, active, held);
+  adjoint_.finish(x.col(0), v.col(0));
+  if (pressed) pull_pressed_inertia(p, active, x, v, held);
+}
+
+// w . M (u' - u_f), where M moves with the poses.
+void VelocityStepper::pull_pressed_inertia(const VectorXd& p, const ActiveColumns& active,
+                                           MatrixXd& x, MatrixXd& v, VectorXd& held) {
+  const VectorXd w = -end_weights_;
+  change_ = rates_ - free_;
+  at_.move(VectorXd::Zero(w.size()));
+  at_.accelerate(&change_);
+  bias_.setZero();
+  at_.add_inertia(p, &change_, nullptr, bias_);
+  adjoint_.begin(at_, start_rates_, w);
+  adjoint_.add_inertia();
+  pull_inertia_columns(active, change_, w, held);
   adjoint_.finish(x.col(0), v.col(0));
 }
 
@@ -208,8 +368,7 @@ void VelocityStepper::pull_inertia_columns(const ActiveColumns& active, const Ve
   for (int b = 0; b < static_cast<int>(model_->bodies().size()); ++b) {
     const Multibody::Body& body = model_->bodies()[b];
     if (body.step < 0 || body.mass < 0) continue;
-    const MotionVector W = adjoint_.twist(MultibodyAdjoint::weights, b),
-                       V = adjoint_.twist(MultibodyAdjoint::start, b),
+    const MotionVector W = adjoint_.twist(MultibodyAdjoint::weights, b), V(at_.twist(body.step)),
                        A(at_.acceleration(body.step));
     const auto by = [&](const RigidInertia& I) { return dot(W, I * A + crossf(V, I * V)); };
     if (wanted(body.mass)) {
@@ -267,20 +426,19 @@ void VelocityStepper::pull_contact(const Island& island, int i, const State& pre
     return Vector3d(V.v + V.w.cross(x - at_.origin()));
   };
   const Vector3d x_c = touch.place(), after = velocity(Rates::end, x_c),
-                 weight = velocity(Rates::weights, x_c) / -h_;
+                 weight = velocity(Rates::loads, x_c);
   const Matrix3d axes = turn_of_axes(touch.B);
   const double by_bound = law.by_bound.dot(m);
   // The laws, c = B^T w with dB = (axes dn) x B; and the load w . B lambda.
   const Vector3d c = touch.B * (law.by_c.transpose() * m);
   const TouchWeights of_law{axes.transpose() * c.cross(after), c,
                             touch.bounces ? 0 : by_bound * touch.by_gap};
-  const TouchWeights of_load{axes.transpose() * impulse.cross(weight), impulse / -h_, 0};
+  const TouchWeights of_load{axes.transpose() * impulse.cross(weight), impulse, 0};
   const double bounce = touch.bounces ? -touch.restitution * by_bound : 0;
   const TouchWeights of_bounce{bounce * touch.before, bounce * gap.n, 0};
   pull_touch(touch, Rates::end, of_law);
-  pull_touch(touch, Rates::weights, of_load);
-  const Rates before = impact_ ? Rates::approach : Rates::start;
-  if (touch.bounces) pull_touch(touch, before, of_bounce);
+  pull_touch(touch, Rates::loads, of_load);
+  if (touch.bounces) pull_touch(touch, Rates::start, of_bounce);
 
   give(active, touch.element->friction_parameter(), law.by_mu.dot(m), held);
   if (touch.bounces) {
@@ -299,8 +457,8 @@ void VelocityStepper::pull_contact(const Island& island, int i, const State& pre
                weights.gap * motion.g;
     };
     pull(Rates::end, of_law);
-    pull(Rates::weights, of_load);
-    if (touch.bounces) pull(before, of_bounce);
+    pull(Rates::loads, of_load);
+    if (touch.bounces) pull(Rates::start, of_bounce);
     give(active, by.parameter, value, held);
   }
 }

@@ -44,14 +44,19 @@ VelocityStepper::VelocityStepper(const Scene& scene, const VelocityOptions& opti
       at_(*model_),
       islands_(model_->islands().size()),
       start_rates_(scene.ndof()),
+      free_(scene.ndof()),
       rates_(scene.ndof()),
       bias_(scene.ndof()),
       written_(scene.ndof()),
       u_(scene.ndof()),
+      joint_free_(JointForces::rows(scene.ndof())),
+      joint_(JointForces::rows(scene.ndof())),
       adjoint_(*model_),
+      end_weights_(VectorXd::Zero(scene.ndof())),
+      free_weights_(VectorXd::Zero(scene.ndof())),
       next_(make_state(scene.nodes())) {
   for (std::size_t i = 0; i < islands_.size(); ++i) {
-    islands_[i].M = model_->islands()[i].factor;
+    islands_[i].M = islands_[i].free = model_->islands()[i].factor;
     islands_[i].rates.resize(islands_[i].M.size());
   }
   for (const ContactElement* e : scene.contacts()) {
@@ -70,6 +75,7 @@ NewtonReport VelocityStepper::step(const State& prev, const State*, const TimeSc
   const Window start{{&prev, &prev, nullptr}, scheme, t};
   whole_ = scheme.h;
   impacts_ = splits_ ? Impacts::split : Impacts::stepped;
+  worst_dof_ = -1;
   report.worst_element = solve(prev, start, p);
   move_to_next(prev, start, p);
   next_.split = false;
@@ -81,7 +87,12 @@ NewtonReport VelocityStepper::step(const State& prev, const State*, const TimeSc
     report_contacts(scheme.h, next_);
   }
   if (!report.worst_element.empty()) report.status = Status::max_iterations;
-  if (!rates_.allFinite()) report.status = Status::non_finite;
+  for (Eigen::Index k = 0; k < rates_.size() && report.status != Status::non_finite; ++k) {
+    if (std::isfinite(rates_[k])) continue;
+    report.status = Status::non_finite;
+    if (report.worst_element.empty()) report.worst_element = name_moved(static_cast<int>(k));
+  }
+  report.worst_dof = worst_dof_;
   return report;
 }
 
@@ -115,6 +126,15 @@ void VelocityStepper::report_contacts(double h, State& to) const {
   }
 }
 
+void VelocityStepper::load_nodes(const Window& start, const VectorXd& p) {
+  written_.setZero();
+  Assembly out;
+  out.r = &written_;
+  bool compressed = false;
+  out.compressed = &compressed;
+  for (const Element* e : model_->forces()) e->add(start, p, out);
+}
+
 std::string VelocityStepper::solve(const State& prev, const Window& start, const VectorXd& p) {
   const Stopwatch watch(timing_, &Timing::residual);
   const double h = h_ = start.scheme.h;
@@ -122,35 +142,13 @@ std::string VelocityStepper::solve(const State& prev, const Window& start, const
   independent_rates(scene_->nodes(), prev, start_rates_);
   at_.place(p, prev);
   at_.move(start_rates_);
-  at_.accelerate(nullptr);
-  written_.setZero();
-  Assembly out;
-  out.r = &written_;
-  bool compressed = false;
-  out.compressed = &compressed;
-  for (const Element* e : model_->forces()) e->add(start, p, out);
-  bias_.setZero();
-  at_.add_inertia(p, nullptr, &written_, bias_);
   find_touches(prev, h, p, nullptr);
-  rates_ = start_rates_;
-  std::string unsolved;
+  load_nodes(start, p);
+  std::string unsolved = solve_free(start, p);
+  rates_ = free_;
   for (std::size_t i = 0; i < islands_.size(); ++i) {
-    Island& island = islands_[i];
-    const int index = static_cast<int>(i);
-    const auto& dofs = model_->islands()[i].dofs;
-    at_.mass_matrix(index, p, island.M);
-    if (!island.M.factor()) bias_[dofs[0]] = std::nan("");  // noticed as a rate
-    VectorXd& rows = island.rates;
-    for (std::size_t k = 0; k < dofs.size(); ++k) {
-      rows[static_cast<Eigen::Index>(k)] = model_->driven(dofs[k]) ? 0 : -h * bias_[dofs[k]];
-    }
-    island.M.solve(rows.data());
-    for (std::size_t k = 0; k < dofs.size(); ++k) {
-      rates_[dofs[k]] = start_rates_[dofs[k]] + rows[static_cast<Eigen::Index>(k)];
-    }
-    if (!island.touches.empty() && !solve_contacts(island, index, prev, h)) {
-      unsolved = island.touches[0].element->name();
-    }
+    if (islands_[i].touches.empty() || solve_pressed(static_cast<int>(i), start, p)) continue;
+    unsolved = islands_[i].touches[0].element->name();
   }
   return unsolved;
 }
@@ -256,7 +254,7 @@ void VelocityStepper::set_jacobian(Island& island, int index) {
   island.problem.W.noalias() = island.H.transpose() * island.H;
 }
 
-bool VelocityStepper::solve_contacts(Island& island, int index, const State& prev, double h) {
+bool VelocityStepper::solve_contacts(Island& island, int index, const State* prev, double h) {
   const auto& dofs = model_->islands()[index].dofs;
   const Eigen::Index n = island.M.size();
   VectorXd& free = island.rates;
@@ -265,10 +263,10 @@ bool VelocityStepper::solve_contacts(Island& island, int index, const State& pre
   problem.cone = options_.cone;
   set_jacobian(island, index);
   problem.c0.noalias() = island.J.transpose() * free;
-  problem.lambda.setZero(problem.c0.size());
-  for (std::size_t i = 0; i < island.touches.size(); ++i) {
+  if (prev) problem.lambda.setZero(problem.c0.size());
+  for (std::size_t i = 0; prev && i < island.touches.size(); ++i) {
     const Touch& touch = island.touches[i];
-    for (const HardContact& last : prev.hard) {
+    for (const HardContact& last : prev->hard) {
       if (last.point != touch.element->first_point() + touch.gap.point) continue;
       problem.lambda.segment<3>(3 * static_cast<Eigen::Index>(i)) =
           h * (touch.B.transpose() * last.force);
@@ -289,8 +287,9 @@ void VelocityStepper::modes(const Window& window, const VectorXd& p,
   for (const auto& e : scene_->elements()) {
     const int count = e->mode_count();
     if (count == 0) continue;
-    const bool contact = dynamic_cast<const ContactElement*>(e.get());
-    e->modes(contact ? window : start, p, at);
+    const bool at_end = dynamic_cast<const ContactElement*>(e.get()) ||
+                        dynamic_cast<const CoordinateForce*>(e.get());
+    e->modes(at_end ? window : start, p, at);
     at += count;
   }
 }

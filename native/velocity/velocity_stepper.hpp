@@ -1,11 +1,13 @@
 // The velocity stepper: semi-implicit Euler with hard contacts  [Qa].
 //
-// From a state (q, u) and forces there, of a step h,
-//   M(q) (u' - u) = h (tau - C(q, u)) + J^T B lambda,   q' = q moved by h u',
-// with the impulses lambda of contact_problem.hpp. A point may come down to its obstacle but no
-// further, c_n >= -g/h; one inside is put back on the surface, at no more than the speed of ten
-// steps of fall. One with restitution that meets the obstacle faster than it would fall in two
-// steps splits the step at the time of impact (impact.cpp).
+// From a state (q, u) and a step h, with r = -(forces), u_f the rates without contacts:
+//   M(q) (u' - u) = -h (c(q, (u + u_f)/2) + r(q, u) + phi(q + h u', u')) + J^T B lambda,
+//   q' = q moved by h u'.
+// Velocity terms c of inertia are those at mid-step, forces phi on joints' coordinates those at its
+// end (free_motion.cpp); the impulses lambda are those of contact_problem.hpp. A point may come
+// down to its obstacle but no further, c_n >= -g/h; one inside is put back on the surface, at no
+// more than the speed of ten steps of fall. One with restitution that meets the obstacle faster
+// than it would fall in two steps splits the step at the time of impact (impact.cpp).
 //
 // Derivatives are those of the solution by the implicit function theorem: contacts keep their modes
 // (open, sticking, slipping). As every step is given by what it begins with, u' = Phi(x, u, p), the
@@ -76,7 +78,18 @@ class VelocityStepper : public Stepper {
     std::vector<std::pair<int, double>> by_p;
   };
   struct Island {
-    TreeFactor M;
+    // Of the mass matrix with h times the slopes of joints' forces, at the end of the step; of the
+    // free motion, where that is another (`apart`).
+    TreeFactor M, free;
+    bool apart = false;
+    // Of the velocity terms, h/2 dc/du at mid-step: of bodies that are free, by M^-1 and 1 added;
+    // of trees, of whose coordinates alone they are.
+    std::vector<Matrix3d> spin_terms, spin_inverses;
+    MatrixXd tree_terms;
+    Eigen::PartialPivLU<MatrixXd> tree_slopes;
+    bool newton = false;  // scratch of free motion, as the next
+    bool moving = false;
+    double last = 0;
     std::vector<Touch> touches;
     // Columns: velocities of all touches against their obstacles, in their own axes, by the rates
     // of the island: J^T; L^-T J^T, with M = L^T L.
@@ -89,6 +102,42 @@ class VelocityStepper : public Stepper {
   };
   /// Sets rates_ to u' of the step from `prev`; the name of a contact that is not solved, or "".
   std::string solve(const State& prev, const Window& start, const VectorXd& p);
+  /// Loads of all forces about nodes into written_.
+  void load_nodes(const Window& start, const VectorXd& p);
+  /// Sets free_ to the rates u_f without contacts; the name of what does not converge, or "".
+  std::string solve_free(const Window& start, const VectorXd& p);
+  /// bias_: of the free motion's equations at free_, over h.
+  void free_residual(const Window& start, const VectorXd& p, bool first);
+  /// A Newton step of an island; false where it diverges.
+  bool improve_free(int index, const Window& start, const VectorXd& p, int iteration);
+  double noise(int index, const Window& start) const;
+  /// Sets worst_dof_ to an island's largest step; the name of what moves by it.
+  std::string name_fastest(int index);
+  std::string name_moved(int dof);
+  bool set_free_step(int index, const VectorXd& p, int iteration);
+  /// Share of a step du that does not overshoot where joints' forces bend; square: du . M du.
+  double share_of(int index, const Window& start, const VectorXd& p, const VectorXd& u,
+                  const VectorXd& du, double square) const;
+  /// Contacts of an island, with joints' forces where they end.
+  bool solve_pressed(int index, const Window& start, const VectorXd& p);
+  /// M of an island with slopes of joints' forces (ndof), to be factored.
+  bool factor(int index, const VectorXd& p, const VectorXd& slopes, TreeFactor& M) const;
+  /// Sets joints' forces and factors to those at free_ and rates_.
+  void linearize(const Window& start, const VectorXd& p);
+  /// Slopes of velocity terms, from free_; moves at_.
+  void set_free_slopes(const VectorXd& p);
+  void set_tree_slopes(int index);
+  void set_mid_step(const VectorXd& p);  // the same of bodies that are free alone
+  /// The free motion's X <- (M + h/2 dc/du)^-1 X.
+  void solve_free_slopes(int index, MatrixXd& X) const;
+  void solve_velocity_terms(int index, MatrixXd& X) const;  // the same after M^-1
+  /// h/2 (dc/du) x.
+  VectorXd velocity_terms(int index, const VectorXd& x) const;
+  /// Motors' targets are those of whole steps.
+  Window whole_step(const Window& start) const;
+  const TreeFactor& free_factor(const Island& island) const {
+    return island.apart ? island.free : island.M;
+  }
   /// Sets rates_ and islands to those of an impact at `s`, as solve().
   std::string solve_impact(const State& s, const VectorXd& p);
   /// solve_contacts() of an impact, with as much of the restitution as gives no energy.
@@ -128,11 +177,11 @@ class VelocityStepper : public Stepper {
   void join_parts(const State& prev);
   /// The split step that led to window.now(), whose parts are not kept.
   void step_again(const Window& window, const VectorXd& p);
-  void recover_part(const Part& part, const State& from, const VectorXd& p);
+  void recover_part(const Part& part, const State& from, double t, const VectorXd& p);
   Closing closing(const Part& part, const VectorXd& p, const ActiveColumns& active);
   /// du'/ds and the motion of what follows, dx'/ds, by the length of a step that recover_part()
   /// set.
-  void slopes_by_length(const Part& part, VectorXd& by_v, VectorXd& by_x);
+  void slopes_by_length(const Part& part, const VectorXd& p, VectorXd& by_v, VectorXd& by_x);
   void pull_parts(const Window& window, const VectorXd& p, ActiveColumns& active, MatrixXd& x,
                   MatrixXd& v, VectorXd& held);
   /// Back through a part's displacement: u_ becomes the cotangent of u'; returns that of u.
@@ -151,7 +200,8 @@ class VelocityStepper : public Stepper {
   /// Adds a touch's part of J.
   void add_axes(const Touch& touch, int node, double sign, Eigen::Index column, MatrixXd& J) const;
   Vector3d relative_velocity(const Touch& touch) const;  // by the last at_.move()
-  bool solve_contacts(Island& island, int index, const State& prev, double h);
+  /// prev: whose impulses are a guess; null: those of the problem.
+  bool solve_contacts(Island& island, int index, const State* prev, double h);
   static void clear_driven(const Multibody& model, int index, MatrixXd& rows);
 
   struct Moves {    // of a touch by the poses of its island, at fixed rates: columns
@@ -163,8 +213,8 @@ class VelocityStepper : public Stepper {
                     MatrixXd& turn, MatrixXd& dw) const;
   /// Forces of all elements into written_, K_, B_ and columns, at fixed loads of contacts.
   void evaluate_forces(const Window& start, const VectorXd& p, ParameterColumns& columns);
-  /// The same and those of contacts.
-  void add_loads(const Window& start, const VectorXd& p, ParameterColumns& columns);
+  /// Adds those of contacts.
+  void add_loads(const Window& start);
   void add_load(const Touch& touch, const Vector3d& f, const State& s);
   /// A touch by a parameter of its shape, where the bodies stay: gap, normal, place of contact, and
   /// what its velocity changes by that place.
@@ -180,13 +230,24 @@ class VelocityStepper : public Stepper {
     std::vector<int> columns;  // of p: columns of active parameters
   };
   /// Parameters that an island feels.
-  std::vector<int> felt_columns(int index, const MatrixXd& by_p) const;
+  std::vector<int> felt_columns(int index, const MatrixXd& by_p, const MatrixXd& free_by_p) const;
   /// Those that contacts feel, of any island.
   void find_contact_columns(const State& prev, const VectorXd& p, const ActiveColumns& active);
-  /// Without contacts, whose impulses stay.
-  Slopes smooth_slopes(int index, const MatrixXd& by_p);
-  MatrixXd columns_by_parameters(const VectorXd& udot, const ParameterColumns& written,
-                                 const ActiveColumns& active) const;
+  /// Of h/2 dc/du and of others, over h: an island's equations at the state of at_, by poses, by
+  /// rates where a step begins, and by parameters.
+  struct Equations {
+    MatrixXd terms, q, u, p;
+  };
+  Equations equations(int index, const JointForces::Rows& joint, const MatrixXd& by_p,
+                      const std::vector<int>& columns);
+  Slopes free_slopes(int index, const Equations& of) const;
+  /// Where contacts press, whose impulses stay; null: in an impact.
+  Slopes pressed_slopes(int index, const Equations& of, const Slopes* free) const;
+  /// Of all equations by parameters, at the end rates u, at accelerations udot.
+  MatrixXd by_parameters(const Window& start, const VectorXd& p, const VectorXd& u,
+                         const VectorXd& udot, const ParameterColumns& written,
+                         const ActiveColumns& active) const;
+  void reduce_forces(const Window& start, const VectorXd& p);
   /// The laws of the contacts that press, by what a step begins with at fixed u', and their loads
   /// by parameters.
   struct PressedRows {
@@ -209,14 +270,23 @@ class VelocityStepper : public Stepper {
   static constexpr double kTakeBack = 10;  // at most the speed of that many steps of fall
 
   /// What a step that has been taken knew of its contacts when they were solved.
-  void recover(const State& prev, const State& now, const VectorXd& p);
+  void recover(const State& prev, const State& now, double t, const VectorXd& p);
+  void recover_free(const Window& start, const VectorXd& p);
   /// Cotangents of u' from those at the end; x becomes that of where the step began, at fixed u'.
   void pull_motion(const State& now, MatrixXd& x, const MatrixXd& v, VectorXd& u) const;
   /// Through the contacts and M^-1: from the cotangent of u' to that of M u', and weights of the
   /// contacts' laws.
   void pull_impulses(Island& island, int index, VectorXd& u, VectorXd& w);
+  /// Of all islands: from u_, the cotangent of u', to that of u as far as it follows from the
+  /// equations of the step by M, and their weights: end_weights_, and free_weights_ of u_f.
+  void pull_rates(const VectorXd& p, const std::vector<bool>* kicked);
+  void pull_trees(const std::vector<bool>* kicked);
+  void pull_joint_forces(const Window& start, const VectorXd& p, const ActiveColumns& active,
+                         MatrixXd& x, VectorXd& held);
   void pull_forces(const Window& start, const VectorXd& p, ActiveColumns& active, MatrixXd& x,
                    MatrixXd& v, VectorXd& held);
+  void pull_pressed_inertia(const VectorXd& p, const ActiveColumns& active, MatrixXd& x,
+                            MatrixXd& v, VectorXd& held);
   void pull_contacts(const State& prev, const VectorXd& p, const ActiveColumns& active,
                      VectorXd& held);
   void pull_contact(const Island& island, int i, const State& prev, const VectorXd& p,
@@ -236,7 +306,11 @@ class VelocityStepper : public Stepper {
   const Multibody* model_;
   MultibodyState at_;
   std::vector<Island> islands_;
-  VectorXd start_rates_, rates_, bias_, written_, u_;
+  VectorXd start_rates_, free_, rates_, bias_, written_, u_;
+  JointForces::Rows joint_free_, joint_;  // at u_f, u'
+  bool joints_act_ = false;
+  int worst_dof_ = -1;
+  VectorXd mid_, change_;
   double h_ = 0, gravity_ = 0;
   double whole_ = 0;  // the step that h_ may be a part of [s]
   Impacts impacts_ = Impacts::stepped;
@@ -249,6 +323,7 @@ class VelocityStepper : public Stepper {
   MultibodyAdjoint adjoint_;
   std::vector<int> all_;
   std::vector<GapSlope> shape_;
+  VectorXd end_weights_, free_weights_, by_terms_;
   MatrixXd lifted_, by_pose_, by_velocity_;
   std::vector<ParameterColumns::Entry> written_columns_;
   // Of derivatives: loads at nodes, what elements write, and that by independent nodes.
