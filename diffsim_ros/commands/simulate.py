@@ -311,6 +311,7 @@ def recording(
 def document(model: Any, rollout: Any, energy: dict[str, np.ndarray]) -> dict:
     """Content of result.yaml: status, final state, energies, contacts, every parameter."""
     from diffsim_ros.scene.damped_friction import damped_friction
+    from diffsim_ros.scene.explicit_forces import explicit_forces
     from diffsim_ros.scene.vertices import centre_of
     from diffsim_ros.scene.without_effect import without_effect
 
@@ -325,6 +326,7 @@ def document(model: Any, rollout: Any, energy: dict[str, np.ndarray]) -> dict:
         "warnings": [
             *damped_friction(model.parts),
             *without_effect(model.parts, values),
+            *explicit_forces(model.parts, values),
             *rollout.warnings,
             *model.crossings(rollout),
         ],

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from diffsim_ros import _engine
 from diffsim_ros.errors import InputError, nearest
 from diffsim_ros.scene.damped_friction import damped_friction
+from diffsim_ros.scene.explicit_forces import explicit_forces
 from diffsim_ros.scene.vertices import centre_of, vertex_positions
 from diffsim_ros.scene.without_effect import without_effect
 from diffsim_ros.simulation.named import NamedScene, warnings_of_start
@@ -70,7 +71,8 @@ class Rollout:
         self.message: str = run.message
         self.warnings: list[str] = [
             *warnings_of_start(scene, values), *damped_friction(scene.parts),
-            *without_effect(scene.parts, values), *run.warnings,
+            *without_effect(scene.parts, values), *explicit_forces(scene.parts, values),
+            *run.warnings,
         ]  # fmt: skip
 
     # --- what it holds --------------------------------------------------------------------------
