@@ -124,7 +124,7 @@ def limit_laws(
     defaults: Mapping[str, Array],
 ) -> list[dict[str, float]]:  # fmt: skip
     """Stiffness and damping of each joint's limits: the scene's, else `defaults` (n,)."""
-    given = {} if options["limits"] == "none" else options["limits"] or {}
+    given = (options["limits"] or {}) if limits_act(reader, options, key) else {}
     where = join(key, "limits")
     read = reader.section(schema_robots.LIMITS, given, where)
     found: list[dict[str, float]] = [{} for _ in joints]
