@@ -131,3 +131,20 @@ def test_a_written_k_t_that_lets_a_box_creep_down_a_ramp_is_named():
                   duration=0.02, gravity=gravity)  # fmt: skip
     (text,) = model.rollout().warnings
     assert "friction acts like a damper below 0.02 m/s" in text
+
+
+@pytest.mark.parametrize("masses", [[1.0] * 10, [1.0, 100.0], [1.0, 1000.0]],
+                         ids=["ten", "1:100", "1:1000"])  # fmt: skip
+def test_stacks_that_are_not_aligned_stand_for_ten_seconds(masses):
+    """Boxes a millimetre and a degree off: an aligned stack could not buckle in exact numbers."""
+    rng = np.random.default_rng(0)
+    bodies = {}
+    for k, mass in enumerate(masses):
+        x, y = 1e-3 * rng.uniform(-1, 1, 2)
+        pose = {"position": [x, y, 0.05 + 0.1 * k], "rotation": [0, 0, rng.uniform(-0.02, 0.02)]}
+        bodies[f"b{k}"] = {**box(0.0, mass), "pose": pose}
+    pairs = [[f"b{k}", f"b{k + 1}"] for k in range(len(masses) - 1)]
+    contact = [{"points": "b0", "against": "floor", "c_f": 0.5}, {"pairs": pairs, "c_f": 0.5}]
+    rollout = scene(bodies, contact, duration=10.0).rollout()
+    moved = [rollout[name].position[-1] - rollout[name].position[0] for name in bodies]
+    assert rollout.ok and np.abs(moved).max() < 5e-3

@@ -88,7 +88,7 @@ def test_a_stack_stands_with_one_line():
 def three_boxes(poses, **more):
     """Boxes of 0.6 kg on the table, by one line for the two pairs, with the pairs' own k_n."""
     box = {"shape": {"box": {"size": [0.1, 0.1, 0.1]}}, "mass": 0.6, **more}
-    table = {"name": "table", "points": "a", "against": {"plane": {}}, "k_n": 60000}
+    table = {"name": "table", "points": "a", "against": {"plane": {}}, "k_n": 60000, "k_t": 120}
     return load_scene({
         "world": {"step": "2 ms", "duration": 2},
         "bodies": {name: {**box, "pose": pose} for name, pose in zip("abc", poses, strict=True)},
@@ -130,7 +130,7 @@ def test_a_crooked_stack_stands_on_face_grids():
     assert run.ok and model.crossings(run) == []
     assert np.abs(run.velocity[-1]).max() < 5e-3
     moved = run.position[-1] - run.position[0]
-    assert np.abs(moved[:, :2]).max() < 1e-2 and np.abs(moved[:, 2]).max() < 2e-3
+    assert np.abs(moved[:, :2]).max() < 5e-3 and np.abs(moved[:, 2]).max() < 2e-3
 
 
 def test_gradients_of_a_stack():
