@@ -624,6 +624,10 @@ class Snapshot:
     """
     Where a motion stands: what a Segment goes on from.
     """
+    def __getstate__(self) -> tuple:
+        ...
+    def __setstate__(self, arg0: tuple) -> None:
+        ...
     @property
     def t(self) -> float:
         """
@@ -641,7 +645,7 @@ class Segment:
         """
         Why it stopped early, '' where it did not.
         """
-    def gradient(self, outputs: typing.Annotated[numpy.typing.ArrayLike, numpy.float64, "[m, n]"], cotangents: typing.Annotated[numpy.typing.ArrayLike, numpy.float64], threads: typing.SupportsInt | typing.SupportsIndex = 0) -> tuple:
+    def gradient(self, outputs: typing.Annotated[numpy.typing.ArrayLike, numpy.float64, "[m, n]"], cotangents: typing.Annotated[numpy.typing.ArrayLike, numpy.float64], threads: typing.SupportsInt | typing.SupportsIndex = 0, cancel: CancelToken = None) -> tuple:
         """
         (dO/dP (motions, active), cotangents of `snapshots`) from dO/d(outputs) (motions, numbers) and cotangents of `ends` (motions, 4, ndof): of pose and velocity, then of those a step before, by the adjoint [G 4.24-4.26].
         """
@@ -664,7 +668,7 @@ class Rollout:
     """
     A motion: frames, statuses and derivatives.
     """
-    def gradient(self, gx: typing.Annotated[numpy.typing.ArrayLike, numpy.float64, "[m, n]"], gv: typing.Annotated[numpy.typing.ArrayLike, numpy.float64, "[m, n]"], outputs: dict = {}) -> typing.Annotated[numpy.typing.NDArray[numpy.float64], "[m, 1]"]:
+    def gradient(self, gx: typing.Annotated[numpy.typing.ArrayLike, numpy.float64, "[m, n]"], gv: typing.Annotated[numpy.typing.ArrayLike, numpy.float64, "[m, n]"], outputs: dict = {}, cancel: CancelToken = None) -> typing.Annotated[numpy.typing.NDArray[numpy.float64], "[m, 1]"]:
         """
         dO/dp (active,) by the adjoint [G 4.24-4.26] from dO/dx and dO/dv (F, ndof), and dO/d(output) by name, of each output's shape.
         """

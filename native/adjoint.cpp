@@ -143,13 +143,14 @@ MatrixXd Rollout::multiplier(LinearizedStep& step, const MatrixXd& x, const Matr
   return lam;
 }
 
-VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv, const MatrixXd& gy) {
+VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv, const MatrixXd& gy,
+                           const CancelToken* cancel) {
   SnapshotCotangents end = MatrixXd::Zero(scene_->ndof(), 4);
-  return gradient(gx, gv, gy, end);
+  return gradient(gx, gv, gy, end, cancel);
 }
 
 VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv, const MatrixXd& gy,
-                           SnapshotCotangents& end) {
+                           SnapshotCotangents& end, const CancelToken* cancel) {
   check_cotangents(gx, gv, gy);
   if (end.rows() != scene_->ndof() || end.cols() != 4) {
     refuse("gradient: end", "must have 4 columns of the scene's degrees of freedom", end.size());
@@ -182,6 +183,9 @@ VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv, const MatrixX
       }
     }
     if (i == start) break;
+    if (cancel && cancel->cancelled.load(std::memory_order_relaxed)) {
+      refuse("gradient", "must go back to the start", "a cancelled one");
+    }
     if (backward.pull(i, to.x[0], to.v[0], held)) continue;
     LinearizedStep& step = backward.at(i);
     to.pull_force(step.d, held);

@@ -68,6 +68,13 @@ bool usable(const State& s) {
   return true;
 }
 
+// Of one node.
+bool usable(const State& s, const Node& n, int node) {
+  if (!n.has_place()) return true;
+  const bool finite = s.c.col(node).allFinite() && s.v.col(node).allFinite();
+  return finite && (n.frame < 0 || s.theta[n.frame].norm() < kMaxStepRotation);
+}
+
 }  // namespace
 
 // Where the solve is: ||r|| is `norm`, was `previous`, shall be `end` and is but rounding below
@@ -422,7 +429,7 @@ NewtonReport Newton::solve(const Window& window, const VectorXd& p, const Newton
   }
   report.lagged = lag.used;
   begin_anew(report);
-  find_worst(report);
+  find_worst(window, p, report);
   return report;
 }
 
@@ -432,21 +439,55 @@ void Newton::begin_anew(const NewtonReport& report) {
   if (report.lagged) distrust_ = kDistrust;
 }
 
-void Newton::find_worst(NewtonReport& report) const {
-  std::size_t worst = 0;
-  for (std::size_t e = 1; e < part_norm_.size(); ++e) {
-    if (!(part_norm_[e] <= part_norm_[worst])) worst = e;
-  }
-  report.worst_element = scene_->elements()[worst]->name();
+void Newton::find_worst(const Window& window, const VectorXd& p, NewtonReport& report) {
   double largest = -1;
   for (int i = 0; i < r_.size(); ++i) {
     const double a = std::abs(r_[i]) * scene_->residual_scale()[i];
-    if (!(a <= largest)) {
-      largest = a;
-      report.worst_dof = i;
-      if (std::isnan(a)) break;
+    if (std::isfinite(a) && a <= largest) continue;
+    largest = a;
+    report.worst_dof = i;
+    if (!std::isfinite(a)) break;
+  }
+  int row = report.worst_dof, rows = 1;
+  for (std::size_t i = 0; i < scene_->nodes().size(); ++i) {
+    const Node& n = scene_->nodes()[i];
+    // r of a state that is none may be finite: the node that left, then, is the worst.
+    const bool left = report.status == Status::non_finite && std::isfinite(largest) &&
+                      !usable(window.now(), n, static_cast<int>(i));
+    if (left) report.worst_dof = n.turns() ? n.turn() : n.dof;
+    if (!left && (row < n.dof || row >= n.dof + n.size())) continue;
+    row = n.dof;
+    rows = n.size();
+    if (left) break;
+  }
+  // The balance of a node always has its inertia and weight: another share of it tells more.
+  Assembly out;
+  out.r = &part_;
+  std::size_t worst = 0;
+  double share = -1;
+  for (std::size_t e = 0; e < part_norm_.size(); ++e) {
+    part_.setZero();
+    scene_->elements()[e]->add(window, p, out);
+    const auto scale = scene_->residual_scale().segment(row, rows);
+    const double own = part_.segment(row, rows).cwiseProduct(scale).norm();
+    const bool always =
+        scene_->elements()[e]->name() == "inertia" || scene_->elements()[e]->name() == "gravity";
+    if (!std::isfinite(own)) {
+      worst = e;
+      share = own;
+      break;
+    }
+    if (own > 0 && !always && own > share) {
+      worst = e;
+      share = own;
     }
   }
+  if (share < 0) {  // as of a joint's coordinate, which elements do not write: of the whole scene
+    for (std::size_t e = 1; e < part_norm_.size(); ++e) {
+      if (std::isfinite(part_norm_[worst]) && !(part_norm_[e] <= part_norm_[worst])) worst = e;
+    }
+  }
+  report.worst_element = scene_->elements()[worst]->name();
 }
 
 }  // namespace diffsim

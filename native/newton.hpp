@@ -120,7 +120,8 @@ class Newton {
   double rounding(const Window& window, const VectorXd& p, double norm);
   /// After a solve that failed: the next one begins with blocks of its own.
   void begin_anew(const NewtonReport& report);
-  void find_worst(NewtonReport& report) const;
+  /// Sets the worst of the balances, and which element has the largest share of it.
+  void find_worst(const Window& window, const VectorXd& p, NewtonReport& report);
 
   const Scene* scene_;
   Timing* timing_;

@@ -85,11 +85,13 @@ class Rollout {
 
   /// dO/dp over the active parameters from dO/dx, dO/dv (ndof, frames) and, where gy is not empty,
   /// dO/dy of the outputs (size, frames). Modes store, checkpoint.
-  VectorXd gradient(const MatrixXd& gx, const MatrixXd& gv, const MatrixXd& gy = {});
+  VectorXd gradient(const MatrixXd& gx, const MatrixXd& gv, const MatrixXd& gy = {},
+                    const CancelToken* cancel = nullptr);
   /// The same, and what goes on from and to other rollouts: `end` are cotangents of end(), in which
   /// those of the snapshot that it started from are left; of any other start, zero.
+  /// cancel: looked at before every step; InvalidInput once it is cancelled.
   VectorXd gradient(const MatrixXd& gx, const MatrixXd& gv, const MatrixXd& gy,
-                    SnapshotCotangents& end);
+                    SnapshotCotangents& end, const CancelToken* cancel = nullptr);
   /// Where it stands after its last step.
   Snapshot end() const;
   const RequestedOutputs& outputs() const { return outputs_; }

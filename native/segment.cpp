@@ -33,7 +33,7 @@ MatrixXd Segment::outputs() const {
 }
 
 MatrixXd Segment::gradient(const MatrixXd& gy, std::vector<SnapshotCotangents>& cotangents,
-                           int threads) {
+                           int threads, const CancelToken* cancel) {
   const int ny = runs_[0]->outputs().size();
   if (gy.rows() != count() || gy.cols() != ny) {
     refuse("segment: dO/d(outputs)",
@@ -53,7 +53,7 @@ MatrixXd Segment::gradient(const MatrixXd& gy, std::vector<SnapshotCotangents>& 
     }
     MatrixXd at = MatrixXd::Zero(ny, 2);  // frames: the start, the end
     at.col(1) = gy.row(i);
-    found.row(i) = runs_[i]->gradient(none, none, at, cotangents[i]);
+    found.row(i) = runs_[i]->gradient(none, none, at, cotangents[i], cancel);
   });
   return found;
 }

@@ -27,7 +27,8 @@ class Segment {
 
   /// dO/dP (motions, active) from dO/d(outputs) (motions, outputs). `cotangents`, one per motion:
   /// of end(), in which those of `from` are left.
-  MatrixXd gradient(const MatrixXd& gy, std::vector<SnapshotCotangents>& cotangents, int threads);
+  MatrixXd gradient(const MatrixXd& gy, std::vector<SnapshotCotangents>& cotangents, int threads,
+                    const CancelToken* cancel = nullptr);
 
  private:
   const Scene* scene_;

@@ -489,7 +489,8 @@ def test_only_contacts_count_as_contact_modes():
         "links": [{"name": "hinge", "type": "joint", "kind": "hinge", "body_b": "rod",
                    "position": [1, 0, 1.25], "axis": [0, 1, 0],
                    "limits": {"lower": -1, "upper": 1, "stiffness": 10}}],
-        "contact": [{"name": "floor", "points": "dot", "k_n": 1000, "against": {"plane": {}}}],
+        "contact": [{"name": "floor", "points": "dot", "k_n": 1000, "c_n": 0,
+                     "against": {"plane": {}}}],
     }  # fmt: skip
     model = load_scene(scene)
     rollout, _ = roll_out(model, CancelToken())

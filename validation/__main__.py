@@ -23,6 +23,7 @@ ITEMS = {
     "reduced": "the same over trees of joints in reduced coordinates, and how far these open",
     "hard_contact": "hard contact of the velocity stepper: its laws, closed forms, derivatives",
     "touchdown": "derivatives after contact over all phases of a step, 19 scenes",
+    "defaults": "contacts by defaults alone: creep, rest, stacks, bounces, beside MuJoCo and Drake",
     "onset_gain": "plans and fits with contact integrated within steps, and sampled",
     "physics": "closed forms, orders of convergence, conservation",
     "cube_toss": "estimation and prediction of the real cube tosses",

@@ -13,7 +13,7 @@ import numpy as np
 from diffsim_ros import _engine, meshes
 
 INERTIA = [0.011, 0.014, 0.017, 0.001, -0.002, 0.0015]
-LAW = {"k_n": 1e4, "k_t": 50.0, "c_f": 0.3}
+LAW = {"k_n": 1e4, "c_n": 0, "k_t": 50.0, "c_f": 0.3}
 CORNERS = [[x, y, z] for x in (-0.1, 0.1) for y in (-0.1, 0.1) for z in (-0.1, 0.1)]
 CUBE = [
     [0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1], [2, 3, 7], [2, 7, 6],

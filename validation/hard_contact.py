@@ -21,7 +21,7 @@ from .common import judged
 
 G, HALF, MASS = 9.81, 0.05, 0.4
 CORNERS = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1).T.astype(float)
-LAW = {"k_n": 2e5, "k_t": 50.0}  # of the implicit stepper
+LAW = {"k_n": 2e5, "c_n": 0, "k_t": 50.0}  # of the implicit stepper
 EPSILONS = 10.0 ** np.arange(-4, -8.1, -0.5)
 
 

@@ -69,7 +69,7 @@ def law(b: Builder, rolls: bool) -> tuple[dict, set]:
     """A random contact law and its traits."""
     friction = b.draw("friction", FRICTIONS)
     values = {
-        "k_n": b.log_uniform(500, 5000), "k_t": b.log_uniform(3, 60),
+        "k_n": b.log_uniform(500, 5000), "c_n": 0, "k_t": b.log_uniform(3, 60),
         "c_f": float(b.rng.uniform(0.1, 1.0)), "friction": friction,
     }  # fmt: skip
     traits = {friction}

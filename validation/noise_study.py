@@ -80,7 +80,7 @@ def scene(motion: Motion, law: str):
             "angular_velocity": list(motion.angular_velocity),
         }},
         "sdfs": {"floor": {"plane": {}}},
-        "contact": [{"name": "ground", "points": "cube", "against": "floor", "k_n": 2e4,
+        "contact": [{"name": "ground", "points": "cube", "against": "floor", "k_n": 2e4, "c_n": 0,
                      "c_f": motion.c_f, "friction": law}],
     })  # fmt: skip
 

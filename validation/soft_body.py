@@ -132,7 +132,7 @@ def recording(seed: int, frames: int) -> Observation:
         "element": "p1_fbar", "density": 150, "young": TRUTH["young"], "poisson": 0.35,
         "viscosity": TRUTH["viscosity"], "pose": {"position": [0, 0, 0.3]}, "velocity": velocity,
     }  # fmt: skip
-    contact = {"k_n": 1e6, "k_t": 4e3, "c_f": TRUTH["friction"]}
+    contact = {"k_n": 1e6, "c_n": 0, "k_t": 4e3, "c_f": TRUTH["friction"]}
     model = load_scene(_scene(ball, contact, STEP, 1))
     steps = PER_FRAME * frames
     run = _engine.rollout(model.engine, model.engine.values, steps, model.options)

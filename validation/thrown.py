@@ -65,6 +65,6 @@ def scene(name: str, shape: dict, how: Numerics, truth: Mapping, **throw: float)
         }},
         "sdfs": {"floor": {"plane": {}}},
         "contact": [{"name": "ground", "points": name, "against": "floor",
-                     "k_n": throw["k_n"] * how.stiffer, "k_t": throw["k_t"] * how.stiffer,
+                     "k_n": throw["k_n"] * how.stiffer, "c_n": 0, "k_t": throw["k_t"] * how.stiffer,
                      "c_f": truth["c_f"]}],
     }  # fmt: skip

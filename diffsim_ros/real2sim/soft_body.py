@@ -101,7 +101,7 @@ def _skin(contact: Mapping) -> dict:
     dropped = ("k_n", "k_t", "k_d", "d_0", "c_n", "c_roll", "c_spin", "damping")
     kept = {key: value for key, value in contact.items() if key not in dropped}
     k_n = STIFFER * float(contact["k_n"])
-    return {**kept, "k_n": k_n, "k_t": CREEP * k_n}
+    return {**kept, "k_n": k_n, "k_t": CREEP * k_n, "c_n": 0.0}
 
 
 def _steps(scene: SceneModel, period: float) -> dict:

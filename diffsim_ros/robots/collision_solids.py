@@ -225,6 +225,7 @@ def solids_of(
     path, solids, unseen = Path(robot.place), [], []
     for link in read_urdf(path, inertia="mend").root.findall("link"):
         name = link.get("name", "")
+        name = robot.renamed.get(("link", name), name)
         if name not in robot.frames:
             continue  # of a root that a floating joint carries
         shapes = link.findall("collision")

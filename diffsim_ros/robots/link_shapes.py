@@ -67,6 +67,7 @@ def link_parts(
     named = {m.get("name"): m.find("color") for m in root.findall("material")}
     for link in root.findall("link"):
         name = link.get("name") or ""
+        name = robot.renamed.get(("link", name), name)
         if name not in robot.frames:
             continue  # of a root that a floating joint carries
         frame = robot.frame(name)

@@ -52,4 +52,4 @@ def _offer(inertia: np.ndarray) -> str:
         return "none is near: moments below zero; take that of the link's shape"
     pairs = {"xx": (0, 0), "yy": (1, 1), "zz": (2, 2), "xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
     numbers = " ".join(f'i{name}="{inertia[at]:.6g}"' for name, at in pairs.items())
-    return f"the nearest that a body can have: {numbers}"  # with `inertia: mend` it is taken
+    return f"`inertia: mend`, which takes the nearest that a body can have: {numbers}"

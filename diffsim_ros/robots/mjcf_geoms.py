@@ -73,8 +73,10 @@ class MjcfContact:
         )
 
     def _mobility(self, lead: int) -> float:
-        """By MuJoCo's approximation; of what turns about its centre alone by its mass; 0 of the
-        world and of mocap bodies."""
+        """By MuJoCo's approximation; of what turns about its centre alone by its mass.
+
+        0 of the world and of mocap bodies.
+        """
         if lead not in self.mjcf.inertials:
             return 0.0
         own = float(self.model.body_invweight0[lead, 0])

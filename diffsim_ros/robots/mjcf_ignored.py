@@ -31,7 +31,7 @@ class Used:
     motors      of its actuators; None where the scene has motors of its own instead
     tendons     numbers of tendons of which nothing is left
     closures    equality constraints that hold bodies together; `tied`: numbers of those of joints
-    damped      whether free joints have their damping
+    damped      whether free joints have their damping and armature
     touching    whether its geoms touch as the file has it
     left        name of an equality constraint -> why it is not used
     """
@@ -58,9 +58,12 @@ def ignored(mjcf: Mjcf, used: Used, gravity: object) -> list[str]:
     if left := model.ntendon - len(used.tendons):
         found.append(count(left, "tendon"))
     found += _equalities(mjcf, used)
-    free = model.dof_damping[model.jnt_dofadr[model.jnt_type == FREE]]
-    if not used.damped and mjcf.flags.damper and np.any(free):
-        found.append("damping of free joints (by the velocity stepper)")
+    if not used.damped:
+        free = model.jnt_dofadr[model.jnt_type == FREE]
+        for word, values in (("damping", mjcf.flags.damper * model.dof_damping),
+                             ("armature", model.dof_armature)):  # fmt: skip
+            if np.any(values[free] > 0):
+                found.append(f"{word} of free joints (by the velocity stepper)")
     found += _joints(mjcf) + _actuators(mjcf, used.motors) + _geoms(mjcf, used.touching)
     if not np.allclose(mjcf.gravity, gravity, rtol=0, atol=1e-9):
         why = "" if mjcf.flags.gravity else ", as a flag disables it"

@@ -8,7 +8,7 @@ values follow that order.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -157,6 +157,8 @@ class Robot:
     notes   what is taken in another way than the file has it: sentences
     endless names of joints whose two limits are equal in the file: taken as none
     floating  True where its file has the base on a floating joint
+    collisions  how many shapes its file has for contact
+    renamed  ("link" or "joint", name in the file) -> name here, where they differ
     """
 
     place: str
@@ -170,6 +172,8 @@ class Robot:
     notes: tuple[str, ...] = ()
     endless: tuple[str, ...] = ()
     floating: bool = False
+    collisions: int = 0
+    renamed: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     @property
     def joint_names(self) -> tuple[str, ...]:

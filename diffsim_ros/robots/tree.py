@@ -73,16 +73,21 @@ def _columns(joints: Sequence[Any]) -> list[int]:
     return [0, *np.cumsum([sizes.get(joint.type, 3) for joint in joints])[:-1].tolist()]
 
 
-def model_of(robot: Robot, gravity: Sequence[float] = GRAVITY) -> Any:
-    """`ArticulatedModel` of a robot: joint i and its body are its i-th.
+def model_of(
+    robot: Robot, gravity: Sequence[float] = GRAVITY, armature: Sequence[float] | None = None
+) -> Any:
+    """`ArticulatedModel` of a robot: joint i and its body are its i-th, followers too.
 
-    gravity  (3,) [m/s^2] in axes of the base frame
+    gravity   (3,) [m/s^2] in axes of the base frame
+    armature  (n,) [kg m^2 or kg] of the joints' coordinates, None: none
+    InputError names a coordinate along which nothing has inertia.
     """
     joints, links = [], []
-    for joint in robot.joints:
+    rotors = [0.0] * len(robot.joints) if armature is None else armature
+    for joint, rotor in zip(robot.joints, rotors, strict=True):
         kind = "revolute" if joint.turns else "prismatic"
         R, r = joint.origin[:3, :3], joint.origin[:3, 3]
-        joints.append(_engine.TreeJoint(joint.name, kind, joint.parent, R, r, joint.axis))
+        joints.append(_engine.TreeJoint(joint.name, kind, joint.parent, R, r, joint.axis, rotor))
         own = joint.inertial
         links.append(_engine.TreeLink(joint.body, own.mass, own.centre, own.inertia))
     return _checked(robot.place, joints, links, gravity)

@@ -78,7 +78,8 @@ def load_robot(
         raise InputError(path, "joints", "a chain of too many", rule) from error
     if not quiet:
         warn_of(path, robot.notes, robot.unused)
-    return replace(robot, floating=floating)
+    count = sum(len(link.findall("collision")) for link in file.root.findall("link"))
+    return replace(robot, floating=floating, collisions=count)
 
 
 def warn_of(place: object, notes: Collection[str], unused: Collection[str]) -> None:
@@ -202,18 +203,18 @@ def _split_planar(path: Path, root: ElementTree.Element, held: Mapping[str, floa
         axis, above = axis_of(path, joint), joint.find("parent")
         assert above is not None
         for word, along in zip(("x", "y"), across(axis).tolist(), strict=True):
-            own = f"{name}.{word}"
-            if own in names:
+            own, between = f"{name}.{word}", f"{name}.{word}_link"
+            if names & {own, between}:
                 raise InputError(path, f"joint {name}", own, "a name that nothing else has")
-            between = ElementTree.SubElement(root, "link", name=own)
+            ElementTree.SubElement(root, "link", name=between)
             slide = ElementTree.SubElement(root, "joint", name=own, type="prismatic")
             ElementTree.SubElement(slide, "parent", dict(above.attrib))
-            ElementTree.SubElement(slide, "child", link=own)
+            ElementTree.SubElement(slide, "child", link=between)
             ElementTree.SubElement(slide, "axis", xyz=" ".join(map(repr, along)))
             if (origin := joint.find("origin")) is not None:
                 slide.append(origin)
                 joint.remove(origin)
-            above.set("link", between.get("name", ""))
+            above.set("link", between)
         joint.set("type", "continuous")
         for tag in ("limit", "dynamics"):
             for one in joint.findall(tag):

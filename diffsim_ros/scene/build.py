@@ -129,16 +129,17 @@ def check_start(parts: Parts, surfaces: dict[str, Any], engine: Any) -> None:
             centres = (centres - at) @ turn
         gap, *_ = surfaces[contact.name].evaluate(centres)
         depth = float(points.radius - np.min(gap))
-        resting = 2 * body.total_mass() * gravity / contact.k_n
+        mover = body if body.MOVES else parts.bodies[contact.carrier]
+        resting = 2 * mover.total_mass() * gravity / contact.k_n
         extent = max(float(np.min(body.outline()[1])), 2 * points.radius)
         if contact.spheres is not None:
             extent = max(extent, float(np.ptp(points.local, axis=0).max()))
         limit = max(DEEP * extent, resting, 1e-6)
         if depth > limit:
-            moved = isinstance(parts.start, str) or contact.points in (parts.start or {})
-            key, value = f"bodies.{contact.points}.pose.position", body.pose["position"]
+            moved = isinstance(parts.start, str) or mover.name in (parts.start or {})
+            key, value = f"bodies.{mover.name}.pose.position", mover.pose["position"]
             if moved:
-                key, value = "start", f"{contact.points} in {parts.start}"
+                key, value = "start", f"{mover.name} in {parts.start}"
             raise parts.reader.error(
                 key,
                 value,

@@ -108,14 +108,14 @@ class _Frames:
             self._points[name] = found
         return self._points[name]
 
-    def spheres(self, name: str) -> tuple[Array, float]:
-        """Centres (F, n, 3) [m] of a body's contact spheres, and their radius [m]."""
-        body = self.parts.bodies[name]
-        spheres = body.contact_spheres_at_start()
+    def spheres(self, contact: Any) -> tuple[Array, float]:
+        """Centres (F, n, 3) [m] of a contact's spheres, and their radius [m]."""
+        body = self.parts.bodies[contact.points]
+        spheres = contact.spheres_at_start(self.parts)
         if body.SOFT:
-            found = vertices_at(self.parts, self._engine, self._at, self._turn, name)
+            found = vertices_at(self.parts, self._engine, self._at, self._turn, body.name)
             return found[:, body.mesh.contact], spheres.radius
-        where, by = self.poses[name]
+        where, by = self.poses[body.name]
         centres = spheres.centres()
         return np.einsum("fij,nj->fni", by, centres) + where[:, None], spheres.radius
 
@@ -213,7 +213,8 @@ def _through(frames: _Frames, pair: _Pair, at: Array, first: int, stands: bool) 
 
 
 def _let_in(frames: _Frames, pair: _Pair) -> float:
-    """How deep its stiffness lets the body in [m]: at rest, and from its greatest speed."""
+    """How deep its stiffness lets the body in [m] where one of its points carries it: at rest, and
+    from its greatest speed."""
     body = frames.parts.bodies[pair.body]
     mover = body if body.MOVES else frames.parts.bodies[pair.other]
     if mover.SOFT or frames.parts.world["stepper"] != "implicit":
@@ -222,7 +223,9 @@ def _let_in(frames: _Frames, pair: _Pair) -> float:
     where = frames.poses[mover.name][0]
     gone = np.linalg.norm(np.diff(where, axis=0), axis=1) / np.diff(frames.time)
     speed = float(gone.max()) if len(gone) else 0.0
-    k_n = sum(contact.k_n for contact in pair.contacts)
+    k_n = max(  # of one point
+        contact.k_n / len(contact.spheres_at_start(frames.parts).local) for contact in pair.contacts
+    )
     return SOFT_SINKS * (mass * gravity / k_n + speed * math.sqrt(mass / k_n))
 
 
@@ -263,10 +266,14 @@ def _moved(frames: _Frames, pair: _Pair, k: int) -> float:
 
 def _touched(frames: _Frames, pair: _Pair, k: int) -> bool:
     """Whether contact spheres of the body touched the other one up to frame k."""
-    centres, radius = frames.spheres(pair.body)
-    centres = frames.seen_from(centres, pair.other)[: k + 1]
-    gap = pair.sdf.evaluate(centres.reshape(-1, 3))[0]
-    return bool((gap < radius).any())
+    for contact in pair.contacts:
+        if contact.points != pair.body:
+            continue
+        centres, radius = frames.spheres(contact)
+        centres = frames.seen_from(centres, pair.other)[: k + 1]
+        if (pair.sdf.evaluate(centres.reshape(-1, 3))[0] < radius).any():
+            return True
+    return False
 
 
 def texts_of(parts: Parts, surfaces: dict[str, Any], engine: Any, rollout: Any) -> list[str]:
@@ -285,11 +292,16 @@ def report(parts: Parts, found: Iterable[Crossing]) -> list[str]:
 
 
 def warn_of_start(parts: Parts, surfaces: dict[str, Any], engine: Any) -> None:
-    """Warn of what starts inside something that it does not touch; InputError if `strict`."""
+    """Warn of what starts inside something that it does not touch; InputError if `strict`.
+
+    A body that touches one standing surface may start inside another, as one that is for others.
+    """
     position, orientation, _ = engine.start_pose(engine.values, [])
     start = np.zeros(1), position[None], orientation[None]
     found = crossings(parts, surfaces, engine, *start)
-    for text in report(parts, (one for one in found if not one.touches)):
+    standing = {contact.points for contact in parts.contacts if contact.carrier is None}
+    bare = (one for one in found if not one.touches and not (one.stands and one.body in standing))
+    for text in report(parts, bare):
         warnings.warn(f"{parts.reader.place}: {text}", UserWarning, stacklevel=3)
 
 

@@ -126,7 +126,10 @@ def read_tets(path: Path, scale: float | None, place: object, key: str) -> TetMe
 def _check_all_read(path: Path, mesh: Any, said: str, place: object, key: str) -> None:
     """InputError where meshio left out cells of a .vtk or .vtu: it only warns of them."""
     content = path.read_bytes()
-    forms = {".vtk": rb"\nCELL_TYPES\s+(\d+)", ".vtu": rb'NumberOfCells\s*=\s*["\'](\d+)'}
+    forms = {
+        ".vtk": rb"\nCELL_TYPES\s+(\d{1,18})\b",
+        ".vtu": rb'NumberOfCells\s*=\s*["\'](\d{1,18})\b',
+    }
     announced = re.findall(forms.get(path.suffix.lower(), rb"$^"), content)
     missing = sum(map(int, announced)) - sum(len(block.data) for block in mesh.cells)
     if announced and missing:

@@ -124,7 +124,7 @@ class MjcfForces:
                     "coordinates": "maximal", "stiffness": 0.0, "damping": damping,
                     "friction_damping": damping,
                 })  # fmt: skip
-            if armature > 0:
+            if armature > 0 and damped:
                 found.append({
                     "name": self._new(f"{name}_armature"), "type": "payload", "body": own,
                     "mass": armature, "origin": origin.tolist(), "inertia": [armature] * 3,

@@ -18,6 +18,8 @@ from diffsim_ros.robots.robot import FrameMotion, Inertial
 from diffsim_ros.scene import robot_pieces as pieces
 
 Array = np.ndarray
+SAID = 1e-7
+"""Share of a joint's inertia that light bodies may add and nothing says so."""
 NEGLIGIBLE = 1e-10
 """Mass of a light body over what the joint that it follows feels it as."""
 
@@ -44,14 +46,24 @@ class LineParts:
         """The sum at the start."""
         return self.line.length.at(self.q)
 
+    @property
+    def _felt(self) -> float:
+        """Inertia of its joints as the sum feels it, of the lightest one."""
+        inertias = self.mjcf.model.dof_M0
+        return min(
+            float(inertias[self.mjcf.scalars[i].velocity]) / c**2
+            for i, c in self.line.length.slopes.items()
+        )
+
+    @property
+    def added(self) -> float:
+        """Share of the inertia of a joint that the light bodies add."""
+        return len(self.names) * max(LEAST_MASS, NEGLIGIBLE * self._felt) / self._felt
+
     def bodies(self) -> dict[str, dict]:
         """Entries of `bodies`."""
         found, place, rate = {}, self.line.length.shift, 0.0
-        felt = [
-            float(self.mjcf.model.dof_M0[self.mjcf.scalars[i].velocity]) / c**2
-            for i, c in self.line.length.slopes.items()
-        ]
-        mass = max(LEAST_MASS, NEGLIGIBLE * min(felt))
+        mass = max(LEAST_MASS, NEGLIGIBLE * self._felt)
         light = Inertial(mass, np.zeros(3), max(LEAST_INERTIA, 1e-2 * mass) * np.eye(3))
         for name, (i, c) in zip(self.names, self.line.length.slopes.items(), strict=True):
             place, rate = place + c * self.q[i], rate + c * self.rates[i]

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from diffsim_ros.fields import Reader, join, present
-from diffsim_ros.robots.joint_values import joint_values
 from diffsim_ros.robots.mjcf import Mjcf, MjcfJoint, MjcfState, Placed, load_mjcf
 from diffsim_ros.robots.mjcf_actuators import motors, tendon_springs
 from diffsim_ros.robots.mjcf_closures import closures
@@ -29,7 +28,7 @@ from diffsim_ros.rotation import quat_from_matrix
 from diffsim_ros.scene import robot_pieces as pieces
 from diffsim_ros.scene import schema_robots
 from diffsim_ros.scene.mjcf_forces import MjcfForces, number
-from diffsim_ros.scene.mjcf_lines import LineParts
+from diffsim_ros.scene.mjcf_lines import SAID, LineParts
 from diffsim_ros.scene.mjcf_mocap import prescribed, started
 from diffsim_ros.scene.placing import absolute
 from diffsim_ros.scene.robot_pieces import RobotParts, Touching
@@ -62,7 +61,7 @@ def mjcf_parts(reader: Reader, options: dict, key: str, world: Mapping) -> Robot
     said = []
     if left := ignored(mjcf, robot.used, world["gravity"]) + robot.lacking:
         said.append(f"not used of the file: {'; '.join(left)}")
-    said += robot.changed
+    said += robot.changed + pieces.check_start(reader, mjcf.scalars, options, key, robot.q)
     if said:
         text = f"{reader.place}: {key}.mjcf: {'. '.join(said)}"
         warnings.warn(text, UserWarning, stacklevel=2)
@@ -112,6 +111,11 @@ class _Robot:
             LineParts(mjcf, line, options, self.at, self.q, rates)
             for line in [*tendons, *self.used.closures]
             if isinstance(line, MjcfLine)
+        ]
+        self.changed += [
+            f"the light bodies of {one.line.name} add {one.added:.1g} of the inertia of its joints"
+            for one in self.lines
+            if one.added > SAID
         ]
 
     def _put(self, state: MjcfState) -> list[int]:
@@ -350,24 +354,18 @@ class _Robot:
 
     def _limits(self, joint: MjcfJoint) -> dict[str, Any]:
         ends = {"lower": joint.lower, "upper": joint.upper}
-        if joint.unlimited:
+        if joint.unlimited or self.options["limits"] == "none":
             return {}
         found = {word: number(q, joint) for word, q in ends.items() if math.isfinite(q)}
         return (found | self.limits[joint.name]) if found else {}
 
     def _limit_laws(self) -> dict[str, dict[str, float]]:
         """Joint -> stiffness and damping of its limits: the scene's, else by its solref."""
-        joints, key = self.mjcf.scalars, join(self.key, "limits")
-        given = self.reader.section(schema_robots.LIMITS, self.options["limits"] or {}, key)
-        found: dict[str, dict[str, float]] = {joint.name: {} for joint in joints}
-        for name, unit in schema_robots.LIMIT_UNITS.items():
-            own = np.array([getattr(joint, f"limit_{name}") for joint in joints])
-            numbers = joint_values(
-                joints, given[name], join(key, name), own, self.reader.place, unit
-            )
-            for joint, value in zip(joints, numbers.tolist(), strict=True):
-                found[joint.name][name] = value
-        return found
+        joints = self.mjcf.scalars
+        own = {name: np.array([getattr(joint, f"limit_{name}") for joint in joints])
+               for name in schema_robots.LIMIT_UNITS}  # fmt: skip
+        laws = pieces.limit_laws(self.reader, joints, self.options, self.key, own)
+        return {joint.name: law for joint, law in zip(joints, laws, strict=True)}
 
     def _forces(self) -> list[dict]:
         """Springs and motors: those of `drive`, else of the file; what acts on bodies."""

@@ -1,7 +1,7 @@
 """From what a user wrote to the parts of a scene, every default evaluated.
 
 As plain data the parts are the *resolved* scene: the same keys, which load to the same engine
-scene; it is written with results.  Defaults that depend on others (k_t = k_n * step, the radius
+scene; it is written with results.  Defaults that depend on others (k_n and k_t by loads, the radius
 of a contact sphere, a rest length, a density taken from a material) are evaluated here, once.
 """
 
@@ -11,6 +11,7 @@ from diffsim_ros.fields import Field, Reader
 from diffsim_ros.scene import schema
 from diffsim_ros.scene.bodies import read_bodies
 from diffsim_ros.scene.contacts import read_contact
+from diffsim_ros.scene.contacts.defaults import complete
 from diffsim_ros.scene.contacts.pairs import expanded
 from diffsim_ros.scene.lifting import lift
 from diffsim_ros.scene.links import read_link
@@ -54,6 +55,7 @@ def resolve(raw: object, place: object) -> Parts:
     lift(parts, robots, scene["links"])
     for i, value in enumerate(scene["links"]):
         parts.links.append(read_link(parts, value, f"links[{i}]"))
+    complete(parts)
     _unique_names(parts)
     parts.strict = scene["strict"]
     parts.start = read_start(reader, scene["start"])

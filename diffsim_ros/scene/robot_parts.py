@@ -7,7 +7,6 @@ What is fixed to the base is the world, or the body of a free base. Of an MJCF: 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +24,8 @@ from diffsim_ros.scene.mjcf_parts import mjcf_parts
 from diffsim_ros.scene.placing import absolute
 from diffsim_ros.scene.rigid_shape import drawn_triangles
 from diffsim_ros.scene.robot_pieces import OneRobot, RobotParts, Touching
+from diffsim_ros.scene.urdf_names import by_new_names, renamed
+from diffsim_ros.scene.urdf_start import UrdfStart, start_of, warn
 
 if TYPE_CHECKING:
     from diffsim_ros.robots.link_shapes import LinkPart
@@ -55,7 +56,7 @@ def add_robots(reader: Reader, scene: dict, world: Mapping) -> dict[str, OneRobo
         if _source(reader, options, key) == "mjcf":
             parts = mjcf_parts(reader, options, key, world)
         else:
-            parts = _urdf_parts(reader, options, key)
+            parts = _urdf_parts(reader, options, key, world["gravity"])
         for group, what in (("bodies", "links whose names no body has"),
                             ("sdfs", "planes whose names no surface has")):  # fmt: skip
             for own, part in getattr(parts, group).items():
@@ -76,42 +77,49 @@ def _source(reader: Reader, options: dict, key: str) -> str:
     if len(given) != 1:
         got = present({word: options[word] for word in SOURCES})
         raise reader.error(key, got, "either urdf or mjcf, a file", "give exactly one")
-    for name in ("keyframe", "limits"):
-        if given[0] == "urdf" and options[name] is not None:
-            raise reader.error(join(key, name), options[name], "none: of an MJCF alone")
-    for name, default in (("close", True), ("mocap", {})):
+    for name, default in (("keyframe", None), ("close", True), ("mocap", {})):
         if given[0] == "urdf" and options[name] != default:
             raise reader.error(join(key, name), options[name], "none: of an MJCF alone")
-    for name in HOLDING:
+    for name in (*HOLDING, "inertia"):
         if given[0] == "mjcf" and options[name] is not None:
             raise reader.error(join(key, name), options[name], "none: of a URDF alone")
     return given[0]
 
 
 def _loaded(reader: Reader, options: Mapping) -> Robot:
-    """A URDF with the joints that move."""
+    """A URDF with the joints that move, by names that a scene can have."""
     held = {name: options.get(name) for name in HOLDING}
     path = absolute(reader, options["urdf"])
-    return load_robot(path, meshes=options.get("meshes", "ignore"), **held)
+    inertia = options.get("inertia") or "refuse"
+    robot = load_robot(path, meshes=options.get("meshes", "ignore"), **held, least_joints=0,
+                       inertia=inertia, quiet=True)  # fmt: skip
+    return renamed(robot)
 
 
-def _urdf_parts(reader: Reader, options: dict, key: str) -> RobotParts:
+def _urdf_parts(reader: Reader, options: dict, key: str, gravity: object) -> RobotParts:
     robot = _loaded(reader, options)
-    options["base"] = options["base"] or "fixed"
-    bodies, links = _bodies(reader, robot, options, key), _links(reader, robot, options, key)
-    return RobotParts(bodies, links, touching=_touching(reader, robot, options, key))
+    options["base"] = options["base"] or ("free" if robot.floating else "fixed")
+    by_new_names(robot, options)
+    if not robot.joints and options["base"] == "fixed":
+        rule = "free, as no joint of the URDF moves"
+        raise reader.error(join(key, "base"), options["base"], rule)
+    start = start_of(reader, robot, options, key)
+    bodies = _bodies(reader, start, options, key)
+    links = _links(reader, start, options, key, gravity)
+    touching, lacking = _touching(reader, robot, options, key)
+    warn(reader, start, options, key, lacking)
+    return RobotParts(bodies, links, touching=touching)
 
 
-def _touching(reader: Reader, robot: Robot, options: dict, key: str) -> Touching | None:
-    """The file's collisions on the bodies of the scene; a UserWarning names what is not used."""
+def _touching(
+    reader: Reader, robot: Robot, options: dict, key: str
+) -> tuple[Touching | None, list[str]]:
+    """The file's collisions on the bodies of the scene; what of them is not used, in words."""
     if not options["contact"]:
-        return None
+        return None, []
     from diffsim_ros.robots.collision_geoms import CollisionContact  # with SciPy
 
     found, geoms = CollisionContact(robot, free=options["base"] == "free"), {}
-    if found.lacking:
-        text = f"{reader.place}: {key}.urdf: not used of the file: {'; '.join(found.lacking)}"
-        warnings.warn(text, UserWarning, stacklevel=2)
     turn, at = pieces.placed(reader, options, key)
     for g, geom in found.geoms.items():
         pose, body = np.eye(4), None
@@ -121,17 +129,15 @@ def _touching(reader: Reader, robot: Robot, options: dict, key: str) -> Touching
             body = options["prefix"] + geom.body
             pose[:3, 3] = -_carrier(robot, found.carriers[g])[1]
         geoms[g] = geom.carried(body, pose, options["prefix"])
-    return Touching(geoms, found.pairs())
+    return Touching(geoms, found.pairs()), found.lacking
 
 
-def _motions(reader: Reader, robot: Robot, options: dict, key: str) -> list[FrameMotion]:
+def _motions(reader: Reader, start: UrdfStart, options: dict, key: str) -> list[FrameMotion]:
     """Of every body's frame at the start, world frame."""
     turn, at = pieces.placed(reader, options, key)
-    q = pieces.values(reader, robot.joints, options, key, "angles")
-    qd = pieces.values(reader, robot.joints, options, key, "rates")
     spin, velocity = _base_motion(reader, options, key)
     found = []
-    for pose, w, v in body_motions(robot, q, qd):
+    for pose, w, v in body_motions(start.robot, start.q, start.rates):
         own = FrameMotion(pose[:3, :3], pose[:3, 3], w, v).seen(turn, at)
         drift = velocity + np.cross(spin, own.position - at)
         found.append(FrameMotion(own.turn, own.position, spin + own.omega, drift + own.velocity))
@@ -147,7 +153,8 @@ def _base_motion(reader: Reader, options: dict, key: str) -> tuple[np.ndarray, n
     return np.array(options["angular_velocity"]), np.array(options["velocity"])
 
 
-def _bodies(reader: Reader, robot: Robot, options: dict, key: str) -> dict[str, dict]:
+def _bodies(reader: Reader, start: UrdfStart, options: dict, key: str) -> dict[str, dict]:
+    robot = start.robot
     bodies, prefix, pictures = {}, options["prefix"], _pictures(robot)
     if options["base"] == "free":
         inertial = robot.base_inertial
@@ -158,8 +165,9 @@ def _bodies(reader: Reader, robot: Robot, options: dict, key: str) -> dict[str, 
         motion = FrameMotion(*place, *_base_motion(reader, options, key))
         bodies[prefix + robot.base] = pieces.body_part(inertial, motion, options)
         bodies[prefix + robot.base] |= pictures.get(robot.base, {})
-    for joint, motion in zip(robot.joints, _motions(reader, robot, options, key), strict=True):
-        body = pieces.body_part(joint.inertial, motion, options) | pictures.get(joint.body, {})
+    motions = _motions(reader, start, options, key)
+    for joint, inertial, motion in zip(robot.joints, start.inertials, motions, strict=True):
+        body = pieces.body_part(inertial, motion, options) | pictures.get(joint.body, {})
         if joint.size is not None:
             body["shape"] = {"box": {"size": list(joint.size)}}
         bodies[prefix + joint.body] = body
@@ -231,16 +239,19 @@ def _contact_spheres(reader: Reader, robot: Robot, options: dict, key: str) -> d
     return found
 
 
-def _links(reader: Reader, robot: Robot, options: dict, key: str) -> list[dict]:
-    prefix, links = options["prefix"], []
-    q = pieces.values(reader, robot.joints, options, key, "angles")
+def _links(
+    reader: Reader, start: UrdfStart, options: dict, key: str, gravity: object
+) -> list[dict]:
+    robot, q, prefix = start.robot, start.q, options["prefix"]
+    links: list[dict] = []
     numbers = {
         "friction_damping": _given(reader, robot, options, key, "damping"),
         "coulomb_friction": _given(reader, robot, options, key, "friction"),
-        "armature": pieces.values(reader, robot.joints, options, key, "armature"),
+        "armature": start.armature,
     }
-    motions = _motions(reader, robot, options, key)
+    motions, limits = _motions(reader, start, options, key), start.limits(reader, gravity)
     coordinates = pieces.coordinates(reader, options, key)
+    start.check_coordinates(reader, coordinates)
     for i, (joint, motion) in enumerate(zip(robot.joints, motions, strict=True)):
         # the point of a slider is where body_a has it: at a displacement of 0
         slid = 0.0 if joint.turns else q[i]
@@ -252,7 +263,7 @@ def _links(reader: Reader, robot: Robot, options: dict, key: str) -> list[dict]:
             "body_b": prefix + joint.body,
             "position": (motion.position - slid * axis).tolist(),
             "axis": axis.tolist(),
-            "coordinate": float(q[i]),
+            "coordinate": pieces.coordinate_value(q[i], joint.turns),
             "coordinates": coordinates,
         }
         if joint.parent >= 0:
@@ -264,9 +275,18 @@ def _links(reader: Reader, robot: Robot, options: dict, key: str) -> list[dict]:
             link["slip_rate"] = options["slip_rate"]
         if options["joint_stiffness"] is not None:
             link["stiffness"] = options["joint_stiffness"]
+        if joint.mimic is not None:
+            leader = robot.joints[joint.mimic.leader]
+            link |= {"mimic": prefix + leader.name, "ratio": joint.mimic.ratio,
+                     "shift": joint.mimic.shift}  # fmt: skip
+        elif i in limits:
+            link["limits"] = limits[i]
         links.append(link)
+    links.sort(key=lambda link: "mimic" in link)  # leaders before what follows them
     if options["drive"] is not None:
-        links += pieces.motors(reader, robot.joints, options, q, join(key, "drive"))
+        free = [i for i, joint in enumerate(robot.joints) if joint.mimic is None]
+        moved = [robot.joints[i] for i in free]
+        links += pieces.motors(reader, moved, options, q[free], join(key, "drive"))
     if options["payload"] is not None:
 
         def carrier(link: str, place: str) -> tuple[str, np.ndarray]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
@@ -15,8 +16,11 @@ from diffsim_ros.rotation import quat_from_matrix, quat_matrix
 from diffsim_ros.scene import schema_robots
 from diffsim_ros.scene.placing import resolve_pose
 from diffsim_ros.scene.shapes import six_of, symmetric
+from diffsim_ros.units import MOST_TURNED
 
 Array = np.ndarray
+BEYOND = 1e-6
+"""[rad or m], or share of a larger coordinate: how far beyond a limit is rounding."""
 
 
 @dataclass
@@ -95,6 +99,74 @@ def values(
     return joint_values(joints, options[name], join(key, name), default, reader.place, unit)
 
 
+class LimitedJoint(NamedJoint, Protocol):
+    """A joint that may have limits, infinite where there are none."""
+
+    @property
+    def lower(self) -> float: ...
+
+    @property
+    def upper(self) -> float: ...
+
+
+def limits_act(reader: Reader, options: dict, key: str) -> bool:
+    """Whether limits of joints press: unless `limits` is none; InputError for other words."""
+    given = options["limits"]
+    if given == "none":
+        return False
+    if given is not None and not isinstance(given, Mapping):
+        raise reader.error(join(key, "limits"), given, "none, or stiffness and damping")
+    return True
+
+
+def limit_laws(
+    reader: Reader, joints: Sequence[NamedJoint], options: dict, key: str,
+    defaults: Mapping[str, Array],
+) -> list[dict[str, float]]:  # fmt: skip
+    """Stiffness and damping of each joint's limits: the scene's, else `defaults` (n,)."""
+    given = (options["limits"] or {}) if limits_act(reader, options, key) else {}
+    where = join(key, "limits")
+    read = reader.section(schema_robots.LIMITS, given, where)
+    found: list[dict[str, float]] = [{} for _ in joints]
+    for name, unit in schema_robots.LIMIT_UNITS.items():
+        numbers = joint_values(
+            joints, read[name], join(where, name), defaults[name], reader.place, unit
+        )
+        for own, number in zip(found, numbers.tolist(), strict=True):
+            own[name] = number
+    return found
+
+
+def check_start(
+    reader: Reader, joints: Sequence[LimitedJoint], options: dict, key: str, q: Array
+) -> list[str]:
+    """InputError for an angle of the scene beyond the limits of its joint, where they act; a
+    sentence for each joint that the file itself has beyond them."""
+    found: list[str] = []
+    if not limits_act(reader, options, key):
+        return found
+    given = options["angles"]
+    for joint, value in zip(joints, q.tolist(), strict=True):
+        room = BEYOND * max(1.0, abs(value))
+        if joint.lower - room <= value <= joint.upper + room:
+            continue
+        if given is not None and (not isinstance(given, Mapping) or joint.name in given):
+            rule = f"{joint.lower:g} to {joint.upper:g}, the limits of the file"
+            remedy = "start within them, or switch them off: `limits: none`"
+            raise reader.error(join(join(key, "angles"), joint.name), value, rule, remedy)
+        found.append(
+            f"joint {joint.name} starts at {value:g}, beyond its limits {joint.lower:g} to "
+            f"{joint.upper:g}, which push it back"
+        )
+    return found
+
+
+def coordinate_value(q: float, turns: bool) -> float | str:
+    """A coordinate as a file has it: an angle beyond a turn names its unit."""
+    q = float(q)
+    return f"{q!r} rad" if turns and abs(q) > MOST_TURNED else q
+
+
 def coordinates(reader: Reader, options: dict, key: str) -> str:
     """Of the joints: those asked for, else reduced ones unless a stiffness is given."""
     stiffness = options["joint_stiffness"]
@@ -128,7 +200,8 @@ def motors(
         name = options["prefix"] + joint.name
         motor = {"name": motor_name(name), "type": "motor", "joint": name}
         motor["kind"] = "position" if follows else "torque" if joint.turns else "force"
-        motor["keys"] = [float(q[i]) if follows else 0.0] * drive["keys"]
+        at = coordinate_value(q[i], joint.turns) if follows else 0.0
+        motor["keys"] = [at] * drive["keys"]
         if follows:
             motor |= {name: float(gain[i]) for name, gain in gains.items()}
         if drive["interval"] is not None:

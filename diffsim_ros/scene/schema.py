@@ -26,7 +26,10 @@ SCENE: Section = {
         "flag", "whether bodies inside each other are an error, not a warning", default=False
     ),
     "values": Field(
-        "mapping", "parameter of the engine -> number, over all else", default={}, of_names=True
+        "mapping",
+        "parameter of the engine -> number, over all else; a uniform inertia goes with its mass",
+        default={},
+        of_names=True,
     ),
     "parameters": Field("mapping", "path into the scene -> parameter", default={}, of_names=True),
 }

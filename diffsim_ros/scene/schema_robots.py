@@ -50,7 +50,8 @@ ROBOT: Section = {
     "base": Field(
         "choice",
         "of a URDF. fixed: to the world; free: a body of its own, of the base link's name; "
-        "absent: fixed. Of an MJCF its free joints say",
+        "absent: free where the file's root is empty and floats, else fixed. Of an MJCF its free "
+        "joints say",
         choices=("fixed", "free"),
     ),
     "velocity": Field("vector3", "of a free base's origin at the start", "m/s", [0.0, 0.0, 0.0]),
@@ -64,7 +65,14 @@ ROBOT: Section = {
     "damping": Field("any", f"viscous [{UNITS['damping']}]; absent: the file's; {PER_JOINT}"),
     "friction": Field("any", f"Coulomb [{UNITS['friction']}]; absent: the file's; {PER_JOINT}"),
     "limits": Field(
-        "mapping", "of an MJCF: how limits of its joints press; absent: by their solref"
+        "any",
+        "how limits of its joints press: a mapping, or none: they do not; absent: of an MJCF by "
+        "their solref, of a URDF by loads and inertias, see docs/how-to/robots.md",
+    ),
+    "inertia": Field(
+        "choice",
+        "of a URDF: inertias that no body has, by more than 5 %; absent: refuse",
+        choices=("refuse", "mend"),
     ),
     "slip_rate": Field(
         "number", "of the Coulomb friction", "rad/s or m/s", 0.01, minimum=0, strict=True
@@ -130,7 +138,7 @@ DRIVE: Section = {
 }
 
 LIMITS: Section = {
-    name: Field("any", f"as of links of type joint [{unit}]; absent: by solref; {PER_JOINT}")
+    name: Field("any", f"as of links of type joint [{unit}]; absent: the file's; {PER_JOINT}")
     for name, unit in LIMIT_UNITS.items()
 }
 

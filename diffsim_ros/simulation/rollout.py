@@ -203,6 +203,11 @@ class Rollout:
         mode = "sensitivity" if self._forward else "checkpoint" if self._wrt else "none"
         return type(self), (self.scene, plain_run(self.engine, mode), self.values, self._wrt, mode)
 
+    def __copy__(self) -> Rollout:
+        copied = object.__new__(type(self))
+        copied.__dict__.update(vars(self))
+        return copied
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Rollout:
         """A copy with arrays of its own, whose scene and engine's run, which nothing changes, are
         this one's."""
@@ -268,7 +273,7 @@ class Rollout:
             for name, own in by_output.items():
                 found += np.tensordot(own, self.outputs_dp[name], own.ndim)
         else:
-            found = self.engine.gradient(gx, gv, by_output) @ self._by
+            found = self.engine.gradient(gx, gv, by_output, token) @ self._by
         return Values(self.wrt, found, [self.values.units[k] for k in self._wrt])
 
     def sensitivity(self, name: str) -> Array:

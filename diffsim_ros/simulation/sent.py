@@ -38,7 +38,13 @@ class SentRun:
 def refuse(what: str, instead: str) -> NoReturn:
     """InputError for what needs the engine's own rollout."""
     rule = "a motion that was simulated in this process"
-    raise InputError("rollout", what, "a motion from an executor", rule, f"ask for {instead}")
+    raise InputError(
+        "rollout",
+        what,
+        "a motion from another process, or a pickled one",
+        rule,
+        f"ask for {instead}",
+    )
 
 
 def one_motion(shared: Shared, values: np.ndarray, cancel: Any) -> dict[str, Any]:

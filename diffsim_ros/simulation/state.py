@@ -177,7 +177,7 @@ class Stepping:
             x = _cotangent("by_state", by_state, (4, self.ndof))
 
             def work(token: _engine.CancelToken) -> tuple[Array, Array]:
-                return segment.gradient(y[None], x[None], 1)
+                return segment.gradient(y[None], x[None], 1, token)
 
             by_p, start = self._run(work, steps)
             return Values(names, by_p[0] @ by, units), np.asarray(start[0])

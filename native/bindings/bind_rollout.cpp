@@ -202,10 +202,11 @@ std::vector<PyRollout> run_batch(py::object scene, const MatrixXd& P, const py::
   return result;
 }
 
-VectorXd gradient(PyRollout& r, const MatrixXd& gx, const MatrixXd& gv, const py::dict& outputs) {
+VectorXd gradient(PyRollout& r, const MatrixXd& gx, const MatrixXd& gv, const py::dict& outputs,
+                  const CancelToken* cancel) {
   const MatrixXd gy = outputs.empty() ? MatrixXd() : stacked(r, outputs);
   py::gil_scoped_release release;
-  return r.rollout->gradient(gx.transpose(), gv.transpose(), gy);
+  return r.rollout->gradient(gx.transpose(), gv.transpose(), gy, cancel);
 }
 
 py::array_t<std::uint8_t> modes(const PyRollout& r) {
@@ -386,6 +387,7 @@ void bind_rollout(py::module_& m) {
                              "Name -> their derivatives by the active parameters, or directions: "
                              "the same shapes with one more axis.")
       .def("gradient", &gradient, py::arg("gx"), py::arg("gv"), py::arg("outputs") = py::dict(),
+           py::arg("cancel") = py::none(),
            "dO/dp (active,) by the adjoint [G 4.24-4.26] from dO/dx and dO/dv (F, ndof), and dO/d"
            "(output) by name, of each output's shape.");
   bind_functions(m);

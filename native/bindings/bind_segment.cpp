@@ -33,7 +33,8 @@ PySegment make_segment(py::object scene, const std::vector<Snapshot>& from, cons
   return {std::move(segment), scene};
 }
 
-py::tuple gradient(PySegment& s, const MatrixXd& gy, const Cotangents& end, int threads) {
+py::tuple gradient(PySegment& s, const MatrixXd& gy, const Cotangents& end, int threads,
+                   const CancelToken* cancel) {
   const auto count = static_cast<Index>(s.segment->count());
   const auto ndof = static_cast<Index>(s.scene.cast<const Scene&>().ndof());
   if (end.ndim() != 3 || end.shape(0) != count || end.shape(1) != 4 || end.shape(2) != ndof) {
@@ -47,7 +48,7 @@ py::tuple gradient(PySegment& s, const MatrixXd& gy, const Cotangents& end, int 
   MatrixXd by;
   {
     py::gil_scoped_release release;
-    by = s.segment->gradient(gy, cotangents, threads);
+    by = s.segment->gradient(gy, cotangents, threads, cancel);
   }
   Cotangents start({count, Index{4}, ndof});
   for (Index i = 0; i < count; ++i) {
@@ -56,11 +57,50 @@ py::tuple gradient(PySegment& s, const MatrixXd& gy, const Cotangents& end, int 
   return py::make_tuple(by, start);
 }
 
+/// A state as plain data, for pickle; in the order in which `state_of` reads it.
+py::tuple plain(const State& s) {
+  py::list hard;
+  for (const HardContact& c : s.hard) {
+    hard.append(py::make_tuple(c.point, c.force, c.place, c.normal, c.code));
+  }
+  return py::make_tuple(s.c, s.v, s.R, s.w, s.q, s.qdot, s.dq, s.dc, s.theta, s.thetadot, s.stick,
+                        s.force, s.touching, s.hard_contacts, hard, s.angles, s.split);
+}
+
+State state_of(const py::tuple& from) {
+  State s;
+  std::size_t at = 0;
+  const auto read = [&](auto& to) { to = from[at++].cast<std::decay_t<decltype(to)>>(); };
+  read(s.c), read(s.v), read(s.R), read(s.w), read(s.q), read(s.qdot), read(s.dq), read(s.dc);
+  read(s.theta), read(s.thetadot), read(s.stick), read(s.force), read(s.touching);
+  read(s.hard_contacts);
+  for (const py::handle each : from[at++]) {
+    const auto one = each.cast<py::tuple>();
+    s.hard.push_back({one[0].cast<int>(), one[1].cast<Vector3d>(), one[2].cast<Vector3d>(),
+                      one[3].cast<Vector3d>(), one[4].cast<std::uint16_t>()});
+  }
+  read(s.angles), read(s.split);
+  return s;
+}
+
+py::tuple plain_snapshot(const Snapshot& at) {
+  const auto state = [](const auto& s) { return s ? py::object(plain(*s)) : py::none(); };
+  return py::make_tuple(state(at.now), state(at.before), at.t, at.h);
+}
+
+Snapshot snapshot_of(const py::tuple& from) {
+  const auto state = [](const py::object& s) {
+    return s.is_none() ? nullptr : std::make_shared<const State>(state_of(s.cast<py::tuple>()));
+  };
+  return {state(from[0]), state(from[1]), from[2].cast<double>(), from[3].cast<double>()};
+}
+
 }  // namespace
 
 void bind_segment(py::module_& m, py::class_<Scene>& scene) {
   py::class_<Snapshot>(m, "Snapshot", "Where a motion stands: what a Segment goes on from.")
-      .def_readonly("t", &Snapshot::t, "[s]");
+      .def_readonly("t", &Snapshot::t, "[s]")
+      .def(py::pickle(&plain_snapshot, &snapshot_of));
   scene.def(
       "snapshot",
       [](Scene& s, const std::optional<VectorXd>& p,
@@ -130,6 +170,7 @@ void bind_segment(py::module_& m, py::class_<Scene>& scene) {
           "outputs", [](const PySegment& s) { return RowMajor(s.segment->outputs()); },
           "(motions, numbers) at the end, one output after the other.")
       .def("gradient", &gradient, py::arg("outputs"), py::arg("cotangents"), py::arg("threads") = 0,
+           py::arg("cancel") = py::none(),
            "(dO/dP (motions, active), cotangents of `snapshots`) from dO/d(outputs) (motions, "
            "numbers) and cotangents of `ends` (motions, 4, ndof): of pose and velocity, then of "
            "those a step before, by the adjoint [G 4.24-4.26].");

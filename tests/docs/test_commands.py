@@ -107,7 +107,7 @@ def parser():
 def check_diffsim(words, whole):
     from diffsim_ros.cli import COMMANDS
 
-    if not words or placeholder(words[0]) or words == ["--help"]:
+    if not words or placeholder(words[0]) or words in (["--help"], ["--version"]):
         return
     if words[:2] == ["export", "video"]:
         words = ["export-video", *words[2:]]

@@ -202,7 +202,7 @@ def bouncing(young, layers=2):
             "pose": {"position": [0, 0, 0.2]}, "velocity": [1.0, 0.2, -2.0],
         }},
         "sdfs": {"floor": {"plane": {}}},
-        "contact": [{"name": "ground", "points": "ball", "against": "floor", "k_n": 3e5,
+        "contact": [{"name": "ground", "points": "ball", "against": "floor", "k_n": 3e5, "c_n": 0,
                      "k_t": 1e3, "c_f": 0.3}],
     })  # fmt: skip
 

@@ -46,7 +46,8 @@ SCENE = {
     "contact": [
         {"name": "floor", "points": "ball", "against": {"plane": {}}, "k_n": 2.0e3, "k_t": 20,
          "c_n": 0.5, "c_f": 0.4},
-        {"name": "rest", "points": "foam", "against": {"plane": {}}, "k_n": 2.0e3, "c_f": 0.4},
+        {"name": "rest", "points": "foam", "against": {"plane": {}}, "k_n": 2.0e3,
+         "c_n": 0, "c_f": 0.4},
     ],
     "links": [
         {"type": "spring", "name": "rope", "stiffness": 60, "rest_length": 0.2,

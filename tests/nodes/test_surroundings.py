@@ -181,9 +181,9 @@ sdfs:
     transform: {{of: {{cylinder: {{height: 0.8, radius: 0.03}}}}, position: [{x}, {y}, {z}]}}
   skin: {{sphere: {{radius: 0.5}}}}
 contact:
-  - {{points: ball, against: table, k_n: 1000}}
-  - {{points: ball, against: post, k_n: 1000}}
-  - {{points: ball, against: skin, carrier: other, k_n: 1000}}
+  - {{points: ball, against: table, k_n: 1000, c_n: 0}}
+  - {{points: ball, against: post, k_n: 1000, c_n: 0}}
+  - {{points: ball, against: skin, carrier: other, k_n: 1000, c_n: 0}}
 """)
     assert list(still_surfaces(load_scene(file))) == ["table", "post"]
     around = robot(scene=str(file)).around

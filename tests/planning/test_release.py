@@ -312,7 +312,9 @@ def test_an_arm_that_would_run_into_something_is_held_back(thrown):
     scene = raw["scene"]
     scene["sdfs"]["wall"] = {"plane": {"normal": [1, 0, 0], "offset": -0.77}}
     scene["bodies"]["dust"] = {"type": "particle", "mass": 0.01, "pose": {"position": [1, 0, 5]}}
-    scene["contact"].append({"name": "wall", "points": "dust", "against": "wall", "k_n": 100})
+    scene["contact"].append(
+        {"name": "wall", "points": "dust", "against": "wall", "k_n": 100, "c_n": 0}
+    )
     result = plan(raw)
     assert "ball and wall at" in result.rounds[0]
     assert (

@@ -88,7 +88,10 @@ def test_a_turned_sensor_that_is_late(tmp_path):
         ("body=plate", "got 'rest'.*contacts of plate: push"),
         ("measurement.drift=-2", "drift: got -2.*> -1"),
         ("measurement.delay=lte", "delay: got 'lte'"),
-        ("parameters.more={value: 1, fixed: true, sets: {rest.k_n: 1}}", "one parameter at most"),
+        (
+            "parameters.more={value: 1, fixed: true, sets: {rest.k_n: 1, c_n: 0}}",
+            "one parameter at most",
+        ),
     ],
 )
 def test_what_does_not_fit_the_scene_is_named(tmp_path, change, message):

@@ -254,6 +254,31 @@ def test_accelerations_at_the_start_are_those_of_mujoco(tmp_path):
     assert found[2] == pytest.approx(expected[2], rel=1e-3)  # MuJoCo's constraint is soft
 
 
+def test_the_velocity_stepper_names_what_it_lacks(tmp_path):
+    path = tmp_path / "model.xml"
+    fly = MODEL.replace('name="fly" type="free"', 'name="fly" type="free" damping="1" armature="1"')
+    path.write_text(fly.replace("<connect", '<connect active="false"'))
+    world = {"step": STEP, "duration": STEP, "stepper": "velocity"}
+    with pytest.warns(UserWarning) as caught:
+        load_scene({"world": world, "robots": {"robot": {"mjcf": str(path)}}})
+    for word in ("damping", "armature"):
+        assert f"{word} of free joints (by the velocity stepper)" in str(caught[0].message)
+
+
+def test_tendons_of_tiny_bodies_name_what_their_light_bodies_add(tmp_path):
+    path = tmp_path / "tiny.xml"
+    body = '<body pos="{} 0 0"><joint name="{}"/><geom size="1e-3" pos="0 .01 0"/></body>'
+    path.write_text(
+        f"<mujoco><worldbody>{body.format(0, 'a')}{body.format(1, 'b')}</worldbody><tendon>"
+        '<fixed name="t" stiffness="1e-6"><joint joint="a" coef="1"/><joint joint="b" coef="1"/>'
+        "</fixed></tendon></mujoco>"
+    )
+    with pytest.warns(UserWarning, match=r"light bodies of t add 0.005 of the inertia of its joi"):
+        load_scene(
+            {"world": {"step": STEP, "duration": STEP}, "robots": {"r": {"mjcf": str(path)}}}
+        )
+
+
 AWKWARD = [
     ("ctrl=\"1.4", "ctrl=\"nan"),
     ("qpos=\"0 -1", "qpos=\"nan -1"),

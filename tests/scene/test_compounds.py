@@ -139,7 +139,7 @@ def test_a_dumbbell_rolls_like_a_ball_of_its_inertia():
     shape = [{**one, "sphere": {"radius": R}} for one in DUMBBELL]
     gravity = (0, G * math.sin(slope), -G * math.cos(slope))
     model = load_scene(scene(shape, gravity=gravity, pose={"position": [0, 0, R]}, step=1e-3,
-                             law={"k_n": 1e5, "k_t": 2e3, "c_f": 0.8}))  # fmt: skip
+                             law={"k_n": 1e5, "c_n": 0, "k_t": 2e3, "c_f": 0.8}))  # fmt: skip
     result, half = run(model), 400
     speed = result.velocity[:, 0, 1]
     got = (speed[-1] - speed[half]) / (result.time[-1] - result.time[half])
@@ -179,7 +179,7 @@ def test_paths_of_a_compound_are_parameters():
     motion = scene(HAMMER, mass=None)
     high = {"position": [0, 0, 1]}
     motion["bodies"]["ball"] = {"shape": {"sphere": {"radius": 0.03}}, "mass": 0.3, "pose": high}
-    motion["contact"].append({"pairs": [["ball", "a"]], "k_n": 5e3})
+    motion["contact"].append({"pairs": [["ball", "a"]], "k_n": 5e3, "c_n": 0})
     paths = {
         "bodies.a.mass": ("a.mass", "a.inertia.xx", "a.inertia.yy", "a.inertia.zz"),
         "bodies.a.contact_spheres.members.radius": ("a_contact_spheres.radius",),

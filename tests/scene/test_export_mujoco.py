@@ -204,8 +204,8 @@ bodies:
   tip: {shape: {box: {size: [0.1, 0.1, 0.1]}}, mass: 2, pose: {position: [0.2, 0, 2]}}
 sdfs: {floor: {plane: {offset: 0.1}}, post: {sphere: {radius: 0.05}}}
 contact:
-  - {pairs: [[one, two]], k_n: 6000, c_f: 0.5, c_spin: 0.01, c_roll: 0.002}
-  - {name: low, points: tip, against: floor, k_n: 4000, c_f: 0.5}
+  - {pairs: [[one, two]], k_n: 6000, c_n: 0, c_f: 0.5, c_spin: 0.01, c_roll: 0.002}
+  - {name: low, points: tip, against: floor, k_n: 4000, c_n: 0, c_f: 0.5}
   - {name: high, points: one, against: post, damping: thesis, k_n: 1000, k_d: 20}
 links: [{type: joint, name: bond, kind: weld, body_a: two, body_b: tip, position: [0.1, 0, 2],
          coordinates: reduced}]
@@ -266,7 +266,7 @@ bodies:
         young: 2.0e+4, poisson: 0.4, pose: {position: [1, 0, 1]}}
   moved: {type: kinematic, keys: {interval: 1, positions: [[0, 2, 0], [0, 3, 0]]}}
 contact:
-  - {name: soft, points: gel, against: {plane: {}}, k_n: 1000}
+  - {name: soft, points: gel, against: {plane: {}}, k_n: 1000, c_n: 0}
   - {name: funnel, points: arm, k_n: 1000,
      against: {transform: {of: {cone: {height: 0.1, bottom_radius: 0.1}}, position: [3, 0, 0]}}}
 links:

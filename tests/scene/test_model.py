@@ -69,7 +69,7 @@ def test_engine_values_are_those_of_the_file():
     assert [value[f"cube.angular_velocity.{a}"] for a in "xyz"] == [4, 5, 6]
     assert [value[f"gravity.{a}"] for a in "xyz"] == [1, 0, -9]
     assert value["cube_contact_spheres.radius"] == pytest.approx(0.05 * 0.05)
-    assert (value["floor.k_t"], value["hit.k_d"], value["hit.c_f"]) == (10, 2, 0)
+    assert (value["floor.k_n"], value["hit.k_d"], value["hit.c_f"]) == (5000, 2, 0)
     assert value["ball.inertia.yy"] == pytest.approx(0.4 * 0.2 * 0.05**2)
     assert value["block.inertia.zz"] == 0.01
     assert value["string.rest_length"] == pytest.approx(math.hypot(0.3, 0.55))
@@ -129,7 +129,7 @@ def test_rolling_friction_at_zero_is_added_where_spheres_can_turn():
     """And changes no motion; a scene that has it all is itself."""
     scene = {
         "world": {"step": 0.002, "duration": 0.4},
-        "materials": {"felt": {"k_n": 4000.0, "c_f": 0.5}},
+        "materials": {"felt": {"k_n": 4000.0, "c_n": 0, "c_f": 0.5}},
         "bodies": {
             "ball": {"shape": {"sphere": {"radius": 0.05}}, "mass": 0.2, "material": "felt",
                      "pose": {"position": [0, 0, 0.1]}, "velocity": [1, 0, 0]},
@@ -137,7 +137,7 @@ def test_rolling_friction_at_zero_is_added_where_spheres_can_turn():
                     "contact_spheres": {"points": {"positions": [[0, 0, 0]]}}},
         },
         "contact": [{"name": f"{name}_floor", "points": name, "against": {"plane": {}},
-                     "k_n": 4000.0} for name in ("ball", "dot")],
+                     "k_n": 4000.0, "c_n": 0} for name in ("ball", "dot")],
     }  # fmt: skip
     plain = load_scene(scene)
     wider = plain.with_rolling()

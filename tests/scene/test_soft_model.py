@@ -47,8 +47,8 @@ bodies:
       - {time: 0.04, position: [2, 0, 2.1], rotation: [0, 0, 0.5]}
       - {time: 0.08, position: [2, 0.1, 2.1], rotation: [0, 0.2, 0.5]}
 contact:
-  - {name: floor, points: ball, against: {plane: {offset: 0.39}}, k_n: 1.0e+4, c_f: 0.3}
-  - {name: held, points: ball, against: {sphere: {radius: 0.05}}, carrier: bob, k_n: 100}
+  - {name: floor, points: ball, against: {plane: {offset: 0.39}}, k_n: 1.0e+4, c_n: 0, c_f: 0.3}
+  - {name: held, points: ball, against: {sphere: {radius: 0.05}}, carrier: bob, k_n: 100, c_n: 0}
 links:
   - {name: knee, type: joint, kind: hinge, body_a: rod, body_b: bob, position: [2, 1, 2.7],
      axis: [0, 1, 0], limits: {upper: 1, stiffness: 5}, friction_damping: 0.01}
@@ -88,7 +88,7 @@ def test_engine_values_are_those_of_the_file(model):
     assert value["hand.position[1].z"] == 2.1 and value["hand.rotation[2].y"] == 0.2
     assert value["drive.target[1]"] == 1 and value["knee_limit.upper"] == 1
     assert value["push.force[0].z"] == pytest.approx(3)
-    assert value["held.k_n"] == 100 and value["floor.k_t"] == 40
+    assert value["held.k_n"] == 100 and value["floor.k_n"] == 1e4
     assert model.description["links"][0]["stiffness"] == value["knee.stiffness"] > 1e5
     assert list(model.bodies) == model.engine.body_names
     assert model.meshes["ball"].tets == 160 and set(model.meshes) == {"ball"}
@@ -224,7 +224,7 @@ def test_deep_starts_of_soft_bodies_and_of_carried_surfaces_are_refused():
         load_scene(scene, base="x.yaml")
     scene = copy.deepcopy(SCENE)
     scene["bodies"]["bob"]["pose"]["position"] = [0, 0, 0.62]
-    scene["contact"][1] |= {"against": {"sphere": {"radius": 0.07}}, "k_n": 1e4}
+    scene["contact"][1] |= {"against": {"sphere": {"radius": 0.07}}, "k_n": 1e4, "c_n": 0}
     with pytest.raises(InputError, match=r"bodies\.ball.*contact 'held'"):
         load_scene(scene)
 
@@ -273,7 +273,7 @@ def test_more_surfaces_are_the_engines():
         "complement": ({"of": [{"sphere": {"radius": 1}}]}, 1 - math.hypot(0.3, 0.2, 0.4)),
     }
     scene["contact"] = [
-        {"name": kind, "points": "dot", "k_n": 1, "against": {kind: values}}
+        {"name": kind, "points": "dot", "k_n": 1, "c_n": 0, "against": {kind: values}}
         for kind, (values, _) in cases.items()
         if kind != "complement"
     ]
@@ -296,7 +296,7 @@ def test_a_surface_from_a_mesh_file_is_a_level_set(tmp_path, monkeypatch):
     scene = copy.deepcopy({"world": SCENE["world"], "bodies": {"dot": {
         "type": "particle", "mass": 1, "contact_spheres": "point",
         "pose": {"position": [0, 0, 3]}}},
-        "contact": [{"name": "touch", "points": "dot", "k_n": 1,
+        "contact": [{"name": "touch", "points": "dot", "k_n": 1, "c_n": 0,
                      "against": {"mesh": {"file": "ball.obj", "voxel": 0.01}}}]})  # fmt: skip
     x = np.array([[0.12, 0, 0], [0, 0.09, 0], [0, 0, 0.2]])
     for _ in range(2):  # sampled, then from the cache

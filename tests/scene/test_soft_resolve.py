@@ -80,7 +80,7 @@ def test_defaults_are_evaluated():
     assert cube["glue"][0]["where"]["plane"] == {"normal": [0, 0, -1], "offset": -0.1}
     assert ball["shape"]["ball"] == {"radius": 0.1, "layers": 2} and ball["young"] == 1e5
     assert ball["contact_spheres"] == {"surface": {"radius": 0.0}}
-    assert scene["contact"][0]["k_t"] == 100 and scene["contact"][0]["c_f"] == 0.3
+    assert scene["contact"][0]["k_n"] == 1e4 and scene["contact"][0]["c_f"] == 0.3
     assert scene["contact"][1]["carrier"] == "rod"
     knee, drive, stay, *_ = scene["links"]
     assert knee["axis"] == [0, 1, 0] and "lower" not in knee["limits"]

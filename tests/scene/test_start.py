@@ -60,7 +60,7 @@ def test_a_start_deep_in_a_surface_is_refused(tmp_path):
     """The block stretched downwards, then the whole scene moved down; touching is fine."""
     content = scene(block() | {"pose": {"position": [0.3, 0, 0.5]}})
     shape = load_scene(content).parts.bodies["block"].mesh.vertices
-    contact = {"name": "rest", "points": "block", "k_n": 1e4, "c_f": 0.3,
+    contact = {"name": "rest", "points": "block", "k_n": 1e4, "c_n": 0, "c_f": 0.3,
                "against": {"plane": {"normal": [0, 0, 1], "offset": 0.475}}}  # fmt: skip
     content |= {"contact": [contact]}
     for factor, depth in ((1.0, 0), (1.1, 0.0025), (1.4, 0.01)):
@@ -135,7 +135,7 @@ bodies:
     pinned: [{plane: {normal: [1, 0, 0], offset: -0.15}}]
   bob: {type: particle, mass: 0.1, pose: {position: [-0.5, 0, 0.3]}}
 sdfs: {floor: {plane: {}}}
-contact: [{name: floor, points: foot, against: floor, k_n: 5.0e3}]
+contact: [{name: floor, points: foot, against: floor, k_n: 5.0e3, c_n: 0}]
 links:
   - {name: thread, type: spring, stiffness: 50, damping: 0.2, rest_length: 0.2,
      pairs: [{a: {body: bob}, b: {world: [-0.5, 0, 0.5]}}]}

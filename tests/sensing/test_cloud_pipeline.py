@@ -40,7 +40,7 @@ def test_planes_are_found_named_and_written_for_a_scene():
     assert found[0].distance([[0, 0, 0.4]]) == pytest.approx(0.3, abs=2e-3)
     scene = {
         "bodies": {"a": {"type": "particle", "mass": 1, "pose": {"position": [0, 0, 1]}}},
-        "contact": [{"points": "a", "against": "floor", "k_n": 1e3, "c_f": 0.1}],
+        "contact": [{"points": "a", "against": "floor", "k_n": 1e3, "c_n": 0, "c_f": 0.1}],
         "world": {"step": 0.01, "duration": 0.1}, **yaml.safe_load(scene_snippet(found)),
     }  # fmt: skip
     model = load_scene(scene)

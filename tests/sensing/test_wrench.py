@@ -43,10 +43,10 @@ def scene(young=YOUNG):
         },
         "sdfs": {"table": {"plane": {}}, "press": {"plane": {"normal": [0, 0, -1]}}},
         "contact": [
-            {"name": "rest", "points": "block", "against": "table", "k_n": 2e4, "k_t": 50,
+            {"name": "rest", "points": "block", "against": "table", "k_n": 2e4, "c_n": 0, "k_t": 50,
              "c_f": 0.6},
             {"name": "push", "points": "block", "against": "press", "carrier": "plate",
-             "k_n": 2e4, "k_t": 50, "c_f": 0.6},
+             "k_n": 2e4, "c_n": 0, "k_t": 50, "c_f": 0.6},
         ],
     }  # fmt: skip
 

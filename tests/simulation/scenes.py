@@ -13,7 +13,8 @@ BALL_AND_CUBE = {
                  "velocity": [0, 1, -1], "angular_velocity": [3, -4, 2]},
     },
     "contact": [
-        {"name": "soft", "points": "ball", "against": {"plane": {}}, "k_n": 2e4, "c_f": 0.4},
+        {"name": "soft", "points": "ball", "against": {"plane": {}}, "k_n": 2e4, "c_n": 0,
+         "c_f": 0.4},
         {"name": "hard", "points": "cube", "against": {"plane": {}}, "k_n": 2e3, "c_n": 0.3,
          "c_f": 0.2},
     ],

@@ -16,7 +16,7 @@ def drop():
         .body("cube", shape={"box": {"size": np.full(3, 0.1)}}, material="wood",
               pose={"position": (0, 0, np.float64(0.3))})
         .surface("ground", plane={})
-        .contact("cube", "ground", k_n=2e4, c_f=0.3)
+        .contact("cube", "ground", k_n=2e4, c_n=0, c_f=0.3)
         .parameter("bodies.cube.velocity.x", bounds=[-1, 1])
     )  # fmt: skip
 

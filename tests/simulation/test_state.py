@@ -138,7 +138,7 @@ def test_hard_contacts_press_nothing_at_the_start():
     """No spring either, though the contact's k_n is there for the implicit stepper."""
     builder = pendulum(stepper="velocity")
     shelf = {"transform": {"of": {"box": {"size": [0.5, 0.5, 0.1]}}, "position": [2, 0, 0.905]}}
-    builder.contact("box", shelf, name="shelf", k_n=1e4)
+    builder.contact("box", shelf, name="shelf", k_n=1e4, c_n=0)
     scene = builder.build()
     names = [name for name in scene.observables if name.startswith(("shelf", "hinge"))]
     whole = scene.rollout(outputs=names)

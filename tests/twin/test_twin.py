@@ -202,7 +202,7 @@ def test_a_soft_ball_is_thrown_too(swing):
                             "density": 150, "young": 3e4, "poisson": 0.35, "viscosity": 20,
                             "pose": {"position": [0, 0, 0.5]}}},
         "contact": [{"name": "table", "points": "ball", "against": {"plane": {}}, "k_n": 1e5,
-                     "k_t": 400, "c_f": 0.4}],
+                     "c_n": 0, "k_t": 400, "c_f": 0.4}],
     }  # fmt: skip
     record = Twin(config, base=ROOT).episode().play(swing, release=RELEASE)
     before = record.state("ball", RELEASE - 1e-9)

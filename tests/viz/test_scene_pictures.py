@@ -37,10 +37,10 @@ SCENE = {
                 "pose": {"position": [4, 0, 1]}},
     },
     "contact": [
-        {"name": "floor", "points": "ball", "against": {"plane": {}}, "k_n": 1e4},
-        {"name": "ring", "points": "dot", "k_n": 10, "against": {"transform": {
+        {"name": "floor", "points": "ball", "against": {"plane": {}}, "k_n": 1e4, "c_n": 0},
+        {"name": "ring", "points": "dot", "k_n": 10, "c_n": 0, "against": {"transform": {
             "of": {"torus": {"ring_radius": 0.3, "tube_radius": 0.1}}, "position": [4, 0, 0]}}},
-        {"name": "tool", "points": "dot", "carrier": "block", "k_n": 10,
+        {"name": "tool", "points": "dot", "carrier": "block", "k_n": 10, "c_n": 0,
          "against": {"transform": {"of": {"sphere": {"radius": 0.05}}, "position": [0.2, 0, 0]}}},
     ],
 }  # fmt: skip

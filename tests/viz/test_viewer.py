@@ -32,7 +32,8 @@ SCENE = {
                   "stretch": {"stiffness": 100}},
     },
     "sdfs": {"floor": {"plane": {}}},
-    "contact": [{"points": "box", "against": "floor", "k_n": 1000, "c_f": 0.5, "k_t": 10}],
+    "contact": [{"points": "box", "against": "floor", "k_n": 1000, "c_n": 0, "c_f": 0.5,
+                 "k_t": 10}],
 }  # fmt: skip
 
 

@@ -64,7 +64,7 @@ def fit_of_friction(folder: Path) -> tuple[float, float]:
     builder = ds.SceneBuilder("slide", step=1 / 500, duration=0.3, record_every=5)
     builder.body("box", shape={"box": {"size": [0.1, 0.1, 0.05]}}, mass=0.4, velocity=[1, 0, 0],
                  pose={"position": [0, 0, 0.025]})  # fmt: skip
-    scene = builder.contact("box", {"plane": {}}, name="ground", k_n=1e5, c_f=0.5).build()
+    scene = builder.contact("box", {"plane": {}}, name="ground", k_n=1e5, c_n=0, c_f=0.5).build()
     recorded = np.loadtxt(folder / "slide.csv")
 
     def rolled(c_f: float) -> ds.Rollout:

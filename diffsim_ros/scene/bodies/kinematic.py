@@ -11,7 +11,14 @@ import numpy as np
 from diffsim_ros.fields import REQUIRED, Field, Reader, Section, join
 from diffsim_ros.rotation import quat_exp, quat_log, quat_matrix
 from diffsim_ros.scene.bodies.body import COLOUR, Body
-from diffsim_ros.scene.bodies.shape_keys import WORDS, read_shape
+from diffsim_ros.scene.bodies.shape_keys import (
+    CONTACT_SPHERES,
+    DEFAULTS,
+    WORDS,
+    read_contact_spheres,
+    read_shape,
+)
+from diffsim_ros.scene.bodies.touching import Touching
 from diffsim_ros.scene.part import key, part, shared
 from diffsim_ros.scene.parts import Parts
 from diffsim_ros.scene.placing import resolve_pose
@@ -34,7 +41,7 @@ WAYPOINT: Section = {
 
 
 @part
-class KinematicBody(Body):
+class KinematicBody(Touching, Body):
     """See the module."""
 
     WORD = "kinematic"
@@ -46,6 +53,12 @@ class KinematicBody(Body):
     keys: dict = key("mapping", "poses at equal intervals: {interval, positions, rotations}")
     waypoints: None = key("list", "poses at times: {time, position, rotation or orientation}")
     shape: dict | list | None = key("any", f"{WORDS}; for pictures and contact `pairs`")
+    contact_spheres: dict | None = key(
+        "any",
+        "points that touch other bodies by `pairs`: "
+        + ", ".join(f"`{kind}`" for kind in CONTACT_SPHERES)
+        + "; absent: those of a rigid body of this shape",
+    )
     colour: list[float] = shared(COLOUR)
 
     @classmethod
@@ -58,6 +71,10 @@ class KinematicBody(Body):
             rule = "no centre of mass of a kinematic body"
             place = join(key, "shape.mesh.centre")
             raise reader.error(place, values["shape"]["mesh"]["centre"], rule, "remove it")
+        spheres = values["contact_spheres"] or DEFAULTS.get(form.kind if form else "")
+        values["contact_spheres"] = spheres and read_contact_spheres(
+            reader, spheres, values["shape"], join(key, "contact_spheres")
+        )
         words = [name for name in ("pose", "keys", "waypoints") if values[name] is not None]
         if len(words) != 1:
             raise reader.error(key, words, "one of pose, keys and waypoints", "give exactly one")
@@ -83,6 +100,8 @@ class KinematicBody(Body):
             position=keys["positions"],
             rotation=keys["rotations"],
         )
+        if any(contact.points == self.name for contact in parts.contacts):
+            self.add_contact_spheres(scene)
 
     def start_pose(self):
         keys = self.keys
@@ -106,7 +125,7 @@ class KinematicBody(Body):
             for word in ("position", "rotation")
             for k in range(len(self.keys["positions"]))
             for axis in AXES
-        }
+        } | self.contact_sphere_targets(entries)
 
 
 def _resting(reader: Reader, world: dict, given: dict, key: str) -> dict:

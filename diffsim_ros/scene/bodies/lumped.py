@@ -5,10 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any, ClassVar
 
-import numpy as np
-
 from diffsim_ros.fields import Reader, join
-from diffsim_ros.scene import shapes
 from diffsim_ros.scene.bodies.body import (
     COLOUR,
     MATERIAL_NAME,
@@ -16,7 +13,6 @@ from diffsim_ros.scene.bodies.body import (
     START,
     VELOCITY,
     Body,
-    contact_spheres_name,
     material_and_pose,
     per_amount,
 )
@@ -28,6 +24,7 @@ from diffsim_ros.scene.bodies.shape_keys import (
     read_contact_spheres,
     read_shape,
 )
+from diffsim_ros.scene.bodies.touching import Touching
 from diffsim_ros.scene.materials import DENSITY
 from diffsim_ros.scene.part import key, part, shared
 from diffsim_ros.scene.parts import Parts
@@ -36,7 +33,7 @@ from diffsim_ros.scene.targets import Entries, Target
 
 
 @part
-class LumpedBody(Body):
+class LumpedBody(Touching, Body):
     """A mass with a shape."""
 
     MORE: ClassVar = {
@@ -95,10 +92,6 @@ class LumpedBody(Body):
         """Those of a body of this shape."""
         return DEFAULTS.get(shape)
 
-    @property
-    def touches(self) -> bool:
-        return self.contact_spheres is not None
-
     @cached_property
     def form(self) -> RigidShape | None:
         """Its shape, about the centre of mass."""
@@ -111,38 +104,6 @@ class LumpedBody(Body):
 
     def total_mass(self) -> float:
         return self.mass if self.mass is not None else self.density * self.form.volume
-
-    def contact_spheres_at_start(self) -> shapes.ContactSpheres:
-        return self._spheres[0]
-
-    @cached_property
-    def _spheres(self) -> tuple[shapes.ContactSpheres, np.ndarray | None]:
-        """Contact spheres, and to which member of a compound each belongs."""
-        ((kind, values),) = self.contact_spheres.items()
-        if kind in ("vertices", "members"):
-            return self.form.spheres(values["radius"], values["count"], values["scale"])
-        return shapes.contact_spheres(kind, values, self.outline()[1]), None
-
-    def contact_weights(self):
-        """Of a compound: every member that touches has the same share."""
-        of = self._spheres[1]
-        if of is None or not of.any():
-            return None
-        _, number, count = np.unique(of, return_inverse=True, return_counts=True)
-        return 1 / (len(count) * count[number])
-
-    def add_contact_spheres(self, scene: Any) -> None:
-        """Add them to the engine's scene."""
-        if self.touches:
-            points = self.contact_spheres_at_start()
-            scene.add_points(
-                contact_spheres_name(self.name),
-                bodies=[self.name] * len(points.local),
-                local=points.local,
-                inset=points.inset,
-                radius=points.radius,
-                scale=points.scale,
-            )
 
     def mass_targets(self, entries: Entries, more: dict[str, float]) -> dict[str, Target]:
         """`mass` or `density`; more: what grows with the mass, per mass."""

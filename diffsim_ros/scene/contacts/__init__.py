@@ -15,7 +15,7 @@ from diffsim_ros.scene.sdfs import Sdf, resolve_surface, sizes_of
 from diffsim_ros.scene.shapes import ContactSpheres, spheres_at
 from diffsim_ros.scene.targets import Entries, Target
 
-DAMPING_VALUES = {"continuous": {"c_n": 0.0}, "ramped": {"k_d": 0.0, "d_0": 5e-4},
+DAMPING_VALUES = {"continuous": {"c_n": 1.0}, "ramped": {"k_d": 0.0, "d_0": 5e-4},
                   "thesis": {"k_d": 0.0}}  # fmt: skip
 """Values that each damping law takes, and what they are when given nowhere."""
 
@@ -122,7 +122,7 @@ class Contact(ContactValues):
 
 LAW = tuple(ContactValues.section())
 UNUSED_STIFFNESS = 1e4
-"""k_n [N/m] of a scene whose contacts are hard and have none."""
+"""k_n [N/m] of a scene whose contacts are hard and have none; k_t is that times the step."""
 SIZE = ("surface_offset", "surface_scale")
 """Parameters of the surface's size, 0 and 1 in the engine: no keys of a file."""
 SPHERES: Section = {
@@ -153,6 +153,9 @@ def read_contact(parts: Parts, value: object, key: str) -> Contact:
         surface = contact["against"] if isinstance(contact["against"], str) else "surface"
         contact["name"] = f"{contact['points']}_{surface}"
     _check_carrier(parts, contact, join(key, "carrier"))
+    if not (body.MOVES or (contact["carrier"] and parts.bodies[contact["carrier"]].MOVES)):
+        rule = "a body that moves, or one with a carrier that does"
+        raise reader.error(join(key, "points"), contact["points"], rule, "neither can give way")
     _law(parts, contact, body, key)
     _check_weights(parts, contact, body, join(key, "weights"))
     return Contact(**contact)
@@ -183,7 +186,8 @@ def _check_carrier(parts: Parts, contact: dict, key: str) -> None:
 
 
 def _law(parts: Parts, contact: dict, body: Any, key: str) -> None:
-    """The law's numbers: given, else the material's, else their defaults."""
+    """The law's numbers: given, else the material's, else their defaults; k_n and k_t that are
+    given nowhere follow when all bodies, contacts and joints are known (defaults.py)."""
     named = getattr(body, "material", None)
     reader, material = parts.reader, parts.materials.get(named, NO_MATERIAL)
     if contact["friction"] == "hybrid" and parts.world["scheme"] == "generalized_alpha":
@@ -209,10 +213,7 @@ def _law(parts: Parts, contact: dict, body: Any, key: str) -> None:
         raise reader.error(join(key, lacking), None, rule, f"{given} needs it; give both")
     if contact["k_n"] is None and parts.world["stepper"] == "velocity":
         contact["k_n"] = UNUSED_STIFFNESS
-    if contact["k_n"] is None:
-        remedy = "give k_n here or in the body's material"
-        raise reader.error(join(key, "k_n"), None, section["k_n"].rule(), remedy)
-    if contact["k_t"] is None:
+    if contact["k_t"] is None and parts.world["stepper"] == "velocity":
         contact["k_t"] = contact["k_n"] * parts.world["step"]
     contact["c_f"] = contact["c_f"] or 0.0
     for name, default in takes.items():

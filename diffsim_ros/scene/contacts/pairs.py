@@ -2,14 +2,16 @@
 
 Each body's contact spheres touch the surface of the other one's shape, with half of k_n and k_t on
 either side; a body whose contact points are all there is of it (a sphere, a particle, vertices of a
-soft body) touches with the whole.  Values of two materials are combined as springs in series are,
-and friction as Drake combines it:
+soft body) touches with the whole, and its surface is touched by no others. Points of a kinematic
+body come in addition, with the whole: those of the body that moves share nothing with them.
+Values of two materials are combined as springs in series are, and friction as Drake combines it:
 
     k_n = k_a k_b/(k_a + k_b),  c_n = (k_b c_a + k_a c_b)/(k_a + k_b),  c_f = 2 c_a c_b/(c_a + c_b)
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from itertools import combinations
 from typing import Any
@@ -20,11 +22,8 @@ from diffsim_ros.scene.contacts import Contact
 from diffsim_ros.scene.materials import NO_MATERIAL, ContactValues, Material
 from diffsim_ros.scene.parts import Parts
 
-SINKS = 0.001
-"""Of the smaller extent: how deep the heavier body's weight presses where no material has a k_n."""
-CARRY = 4
-"""Contact spheres that carry it then; k_n is of all of them."""
-GRAVITY = 9.81
+MOST_NAMES = 6
+"""Of bodies in a warning."""
 OF_CONTACT = Contact.section()
 LIST = Field("list", "pairs of bodies")
 PAIRS: Section = {
@@ -62,6 +61,7 @@ def _pairs(parts: Parts, given: object, key: str, links: list) -> list[tuple[Bod
     if given == "all":
         joints = [one for one in links if isinstance(one, Mapping) and one.get("type") == "joint"]
         joined = [{joint.get("body_a"), joint.get("body_b")} for joint in joints]
+        _warn_of_left_out(parts, key)
         pairs = combinations(parts.bodies.values(), 2)
         return [(a, b) for a, b in pairs if _ways(a, b) and {a.name, b.name} not in joined]
     found, seen = [], []
@@ -82,6 +82,29 @@ def _pairs(parts: Parts, given: object, key: str, links: list) -> list[tuple[Bod
     return found
 
 
+def _warn_of_left_out(parts: Parts, key: str) -> None:
+    """Name the bodies that `all` cannot make touch, once."""
+    bodies = parts.bodies.values()
+    bare = [
+        body.name for body in bodies
+        if not body.touches and body.surface() is None and getattr(body, "picture", None) != []
+    ]  # fmt: skip
+    soft = [body.name for body in bodies if body.SOFT]
+    left = []
+    if bare:
+        left.append(f"{_listed(bare)}: without a shape or contact_spheres")
+    if len(soft) > 1:
+        left.append(f"{_listed(soft)} with each other: soft bodies do not touch soft ones")
+    for text in left:
+        message = f"{parts.reader.place}: {key}: all leaves out {text}"
+        warnings.warn(message, UserWarning, stacklevel=2)
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(names[:MOST_NAMES]) + more
+
+
 def _ways(a: Body, b: Body) -> list[tuple[Body, Body]]:
     """(points, surface): both ways round, or the one whose points are all of a body."""
     if not (a.MOVES or b.MOVES):
@@ -90,15 +113,16 @@ def _ways(a: Body, b: Body) -> list[tuple[Body, Body]]:
     whole = [
         way for way in ways if way[0].SOFT or set(way[0].contact_spheres) <= {"sphere", "point"}
     ]
-    return whole[:1] or ways
+    return sorted(whole, key=lambda way: not way[0].MOVES)[:1] or ways
 
 
 def _contacts(parts: Parts, a: Body, b: Body, law: dict, key: str) -> list[dict]:
     ways = _ways(a, b)
     law = _combined(parts, a, b, law)
+    sharing = sum(points.MOVES for points, _ in ways) or 1
     for word in ("k_n", "k_t"):
         if word in law:
-            law[word] /= len(ways)
+            law[word] /= sharing
     return [
         {"name": f"{points.name}_{surface.name}", "points": points.name, "carrier": surface.name,
          "against": surface.surface(), **law}
@@ -107,17 +131,15 @@ def _contacts(parts: Parts, a: Body, b: Body, law: dict, key: str) -> list[dict]
 
 
 def _combined(parts: Parts, a: Body, b: Body, given: dict) -> dict[str, Any]:
-    """The law given, completed by the two materials, or by masses."""
+    """The law given, completed by the two materials."""
     pair = [_material(parts, body) for body in (a, b)]
 
     def both(word: str) -> dict[int, float]:
         return present({i: getattr(material, word) for i, material in enumerate(pair)})
 
     law, k = dict(given), both("k_n")
-    if "k_n" not in law:
+    if "k_n" not in law and k:
         law["k_n"] = k[0] * k[1] / (k[0] + k[1]) if len(k) == 2 else sum(k.values())
-    if not law["k_n"]:
-        law["k_n"] = _by_masses(a, b)
     c = both("c_n")
     if c and "c_n" not in law and law.get("damping", "continuous") == "continuous":
         k_a, k_b = (k[0], k[1]) if len(k) == 2 else (1.0, 1.0)
@@ -131,15 +153,3 @@ def _combined(parts: Parts, a: Body, b: Body, given: dict) -> dict[str, Any]:
 
 def _material(parts: Parts, body: Body) -> Material:
     return parts.materials.get(getattr(body, "material", None), NO_MATERIAL)
-
-
-def _by_masses(a: Body, b: Body) -> float:
-    """k_n [N/m] at which the heavier body's weight presses SINKS of the smaller extent deep, where
-    it lies on CARRY of a rigid body's contact spheres, or on all if there are fewer."""
-    spheres = [
-        len(body.contact_spheres_at_start().local) for body, _ in _ways(a, b) if not body.SOFT
-    ]
-    share = max(1.0, max(spheres, default=0) / CARRY)
-    mass = max(body.total_mass() for body in (a, b) if body.MOVES)
-    extents = [float(min(body.outline()[1])) for body in (a, b)]
-    return share * mass * GRAVITY / (SINKS * min(extent for extent in extents if extent > 0))

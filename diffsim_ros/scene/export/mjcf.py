@@ -127,6 +127,8 @@ class MjcfFile:
         """Pairs; two contacts of the same two geoms, one each way, are one with both k_n."""
         found: dict[tuple[str, str], dict] = {}
         for contact in self.data.parts.contacts:
+            if not self.data.parts.bodies[contact.points].MOVES:
+                continue  # the other way of its pair is of the same two geoms
             if self.data.parts.bodies[contact.points].SOFT:
                 self.notes.append(f"contact {contact.name}: of a {self._type(contact.points)}")
                 continue

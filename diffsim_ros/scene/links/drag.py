@@ -34,7 +34,7 @@ class DragLink(SceneLink):
     @classmethod
     def check(cls, parts: Parts, values: dict, key: str) -> None:
         body = parts.body(values["body"], join(key, "body"))
-        if not (body.SOFT or body.touches):
+        if not (body.SOFT or (body.MOVES and body.touches)):
             rule = "a body with contact spheres"
             raise parts.reader.error(join(key, "body"), values["body"], rule, "give it some")
 

@@ -17,14 +17,16 @@ class ContactValues(Part):
 
     k_n: float | None = key(
         "number",
-        "normal stiffness of the whole set; `stepper: velocity` needs none",
+        "normal stiffness of the whole set; absent: the material's, else by loads and sizes; "
+        "`stepper: velocity` needs none",
         "N/m",
         minimum=0,
         strict=True,
     )
     k_t: float | None = key(
         "number",
-        "tangential stiffness of the whole set; absent: k_n * step, evaluated once and then held",
+        "tangential damping of the whole set; absent: the material's, else such that what sticks "
+        "creeps below 1 mm/s under all that could rest on it",
         "N s/m",
         minimum=0,
         strict=True,
@@ -33,7 +35,7 @@ class ContactValues(Part):
         "number", "Coulomb friction coefficient; absent: the material's, else 0", "1", minimum=0
     )
     c_n: float | None = key(
-        "number", "continuous normal damping; absent: the material's, else 0", "s/m", minimum=0
+        "number", "continuous normal damping; absent: the material's, else 1", "s/m", minimum=0
     )
     k_d: float | None = key(
         "number", "normal damping of `damping: ramped` and `thesis`; absent: 0", "N s/m", minimum=0

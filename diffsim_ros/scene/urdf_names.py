@@ -1,0 +1,71 @@
+"""Names of a URDF as a scene has them: letters, digits, _ and -, joints and links told apart."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from diffsim_ros.robots.robot import Robot
+
+PER_JOINT = ("angles", "rates", "damping", "friction", "armature")
+LAWS = ("limits", "drive")
+"""Options whose own keys are mappings of joints."""
+
+
+def renamed(robot: Robot) -> Robot:
+    """The robot by names that a scene can have; `Robot.renamed` has those that differ.
+
+    Other characters become _; a joint named as a link is NAME_joint; what is there twice then gets
+    a number.
+    """
+    taken: set[str] = set()
+    links = {name: _own(name, taken, "") for name in robot.frames}
+    joints = {joint.name: _own(joint.name, taken, "_joint") for joint in robot.joints}
+    changed = {(kind, old): new for kind, names in (("link", links), ("joint", joints))
+               for old, new in names.items() if new != old}  # fmt: skip
+    if not changed:
+        return robot
+    return replace(
+        robot,
+        base=links[robot.base],
+        joints=tuple(
+            replace(joint, name=joints[joint.name], body=links[joint.body])
+            for joint in robot.joints
+        ),
+        frames={links[name]: replace(frame, parent=links.get(frame.parent, ""))
+                for name, frame in robot.frames.items()},
+        shapes=tuple(replace(shape, link=links[shape.link]) for shape in robot.shapes),
+        endless=tuple(joints[name] for name in robot.endless),
+        renamed=changed,
+    )  # fmt: skip
+
+
+def _own(name: str, taken: set[str], end: str) -> str:
+    """A name that nothing has yet."""
+    plain = re.sub(r"[^A-Za-z0-9_-]", "_", name)
+    found = plain if plain not in taken else plain + end
+    number = 2
+    while found in taken:
+        found, number = f"{plain}{end}_{number}", number + 1
+    taken.add(found)
+    return found
+
+
+def by_new_names(robot: Robot, options: dict) -> None:
+    """Give the options of a robot the names that it has here in place of those of its file."""
+
+    def new(kind: str, given: object) -> object:
+        if not isinstance(given, Mapping):
+            return given
+        return {robot.renamed.get((kind, name), name): value for name, value in given.items()}
+
+    for name in PER_JOINT:
+        options[name] = new("joint", options[name])
+    for name in LAWS:
+        if isinstance(options[name], Mapping):
+            options[name] = {word: new("joint", own) for word, own in options[name].items()}
+    options["contact_spheres"] = new("link", options["contact_spheres"])
+    carried = options["payload"]
+    if isinstance(carried, Mapping) and ("link", carried.get("link")) in robot.renamed:
+        options["payload"] = {**carried, "link": robot.renamed["link", carried["link"]]}
