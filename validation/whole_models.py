@@ -8,6 +8,7 @@ where that is less than SETTLED, ours must be within CLOSE of it.
 
 from __future__ import annotations
 
+import re
 import time
 import warnings
 from dataclasses import dataclass
@@ -26,6 +27,8 @@ DURATION = 1.0
 STEP = {"implicit": 0.002, "velocity": 0.002}
 SETTLED, CLOSE = 0.01, 0.05
 """Shares of a model's size."""
+MARK = "target"
+"""In names of bodies that show a goal and touch nothing."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +46,10 @@ MODELS = {
     "dm_control quadruped": Whole("dm_control/suite/quadruped.xml", "torso"),
     "dm_control dog": Whole("dm_control/suite/dog.xml", "torso"),
     "dm_control stacker": Whole("dm_control/suite/stacker.xml", "box0"),
-    "dm_control walker": Whole("dm_control/suite/walker.xml", "torso"),
     "gymnasium ant": Whole("gymnasium/envs/mujoco/assets/ant.xml", "torso", init=True),
     "gymnasium humanoid": Whole("gymnasium/envs/mujoco/assets/humanoid.xml", "torso"),
     "gymnasium hopper": Whole("gymnasium/envs/mujoco/assets/hopper.xml", "torso"),
-    "barkour": Whole("mjx/test_data/barkour_v0/assets/barkour_v0_mjx.xml", "torso", "standing"),
+    "barkour": Whole("mjx/test_data/barkour_v0/assets/barkour_v0_mjx.xml", "chassis", "standing"),
     "shadow hand with a block": Whole("assets/hand/manipulate_block.xml", "object"),
     "shadow hand": Whole("mjx/test_data/shadow_hand/scene_right.xml", "object"),
 }
@@ -155,8 +157,7 @@ def _ours(
         except InputError as error:
             return {"status": f"refused: {error}"[:300]}, {}
     seconds = time.perf_counter() - begin
-    names = [model.body(b).name for b in range(1, model.nbody)]
-    names = [name for name in names if name in run]
+    names = [name for name in _names(model)[1:] if name in run and MARK not in name]
     figures = {"contacts": len(loaded.parts.contacts),
                "ms_per_step": 1e3 * seconds / max(len(run.time) - 1, 1)}  # fmt: skip
     found = {"status": "ok" if run.ok else str(run.status),
@@ -172,14 +173,10 @@ def _theirs(model: Any, whole: Whole, start: dict[str, np.ndarray], factor: int)
 
     data, own = _start(model, whole), model.opt.timestep
     for j in range(model.njnt):
-        name = model.body(model.jnt_bodyid[j]).name
-        if (
-            model.jnt_type[j] == 0
-            and name in start
-            and model.body_parentid[model.jnt_bodyid[j]] == 0
-        ):
-            by = start[name] - _centre(model, data, model.jnt_bodyid[j])
-            data.qpos[model.jnt_qposadr[j] : model.jnt_qposadr[j] + 3] += by
+        body, q = int(model.jnt_bodyid[j]), int(model.jnt_qposadr[j])
+        name = _names(model)[body]
+        if model.jnt_type[j] == mujoco.mjtJoint.mjJNT_FREE and name in start:
+            data.qpos[q : q + 3] += start[name] - _centre(model, data, body)
     model.opt.timestep = own / factor
     begin, steps = time.perf_counter(), round(DURATION * factor / own)
     for _ in range(steps):
@@ -187,8 +184,14 @@ def _theirs(model: Any, whole: Whole, start: dict[str, np.ndarray], factor: int)
     ms = 1e3 * (time.perf_counter() - begin) / steps
     model.opt.timestep = own
     mujoco.mj_kinematics(model, data)
-    return {"places": {model.body(b).name: _centre(model, data, b) for b in range(1, model.nbody)},
-            "ms": ms}  # fmt: skip
+    places = {name: _centre(model, data, b) for b, name in enumerate(_names(model)) if b}
+    return {"places": {name: at for name, at in places.items() if MARK not in name}, "ms": ms}
+
+
+def _names(model: Any) -> list[str]:
+    """Of bodies, as a scene has them."""
+    given = [model.body(b).name for b in range(model.nbody)]
+    return [re.sub(r"[^A-Za-z0-9_-]", "_", name) for name in given]
 
 
 def _centre(model: Any, data: Any, body: int) -> np.ndarray:

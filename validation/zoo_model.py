@@ -28,11 +28,13 @@ TINY = 1e-7
 DIFFERENCE = 1e-6
 """Of the central difference that a gradient is held against."""
 GRADIENT_STEPS = 10
+LIGHT = 1e-9
+"""Mass [kg] below which a body only stands between joints."""
 ROW_MARK = "ZOO-ROW "
 """Before a row on stdout, where libraries write too."""
 SAYS = re.compile(
     "tendon|equality|actuator|gravity|fluid|density|viscosity|armature|frictionloss|stiffness|"
-    "damping|spring|plugin|mocap|flex|range|limit|mimic|motor|delay"
+    "damping|spring|plugin|mocap|flex|range|limit|mimic|motor|delay|inertia|light bod"
 )
 """Words of a named thing that changes accelerations."""
 
@@ -186,6 +188,8 @@ def _gradient(scene: Any) -> float:
     last = list(scene.bodies)[-1]
     wanted = ("gravity.x", f"{last}.mass", f"{last}.angular_velocity.x")
     names, span = [n for n in wanted if n in scene.values], GRADIENT_STEPS * STEP
+    if scene.values.get(wanted[1], 1.0) < LIGHT:  # the least that the engine takes
+        names.remove(wanted[1])
     run = scene.rollout(duration=span, wrt=names)
     weight = np.zeros_like(run.position)
     weight[-1] = np.random.default_rng(2).normal(size=weight[-1].shape)

@@ -31,7 +31,7 @@ from diffsim_ros.scene.mjcf_forces import MjcfForces, number
 from diffsim_ros.scene.mjcf_lines import SAID, LineParts
 from diffsim_ros.scene.mjcf_mocap import prescribed, started
 from diffsim_ros.scene.placing import absolute
-from diffsim_ros.scene.robot_pieces import RobotParts, Touching
+from diffsim_ros.scene.robot_pieces import ModelTouching, RobotParts
 
 Array = np.ndarray
 LIGHT = 1e-9
@@ -394,7 +394,7 @@ class _Robot:
         key = join(self.key, "payload")
         return [pieces.payload(self.reader, self.options, key, carrier)]
 
-    def touching(self) -> Touching:
+    def touching(self) -> ModelTouching:
         """The file's geoms on the bodies of the scene."""
         found = MjcfContact(self.mjcf)
         self.lacking = found.lacking
@@ -408,7 +408,7 @@ class _Robot:
                 pose[:3, 3] -= centres.get(geom.body, np.zeros(3))  # a mocap body has none
             body = None if geom.body is None else self.prefix + geom.body
             geoms[g] = geom.carried(body, pose, self.prefix)
-        return Touching(geoms, found.pairs())
+        return ModelTouching(geoms, found.pairs())
 
     def planes(self) -> dict[str, dict]:
         """Entries of `sdfs`: planes of the file's world."""

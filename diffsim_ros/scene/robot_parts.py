@@ -23,7 +23,7 @@ from diffsim_ros.scene import schema_robots
 from diffsim_ros.scene.mjcf_parts import mjcf_parts
 from diffsim_ros.scene.placing import absolute
 from diffsim_ros.scene.rigid_shape import drawn_triangles
-from diffsim_ros.scene.robot_pieces import OneRobot, RobotParts, Touching
+from diffsim_ros.scene.robot_pieces import ModelTouching, OneRobot, RobotParts
 from diffsim_ros.scene.urdf_names import by_new_names, renamed
 from diffsim_ros.scene.urdf_start import UrdfStart, start_of, warn
 
@@ -113,7 +113,7 @@ def _urdf_parts(reader: Reader, options: dict, key: str, gravity: object) -> Rob
 
 def _touching(
     reader: Reader, robot: Robot, options: dict, key: str
-) -> tuple[Touching | None, list[str]]:
+) -> tuple[ModelTouching | None, list[str]]:
     """The file's collisions on the bodies of the scene; what of them is not used, in words."""
     if not options["contact"]:
         return None, []
@@ -129,7 +129,7 @@ def _touching(
             body = options["prefix"] + geom.body
             pose[:3, 3] = -_carrier(robot, found.carriers[g])[1]
         geoms[g] = geom.carried(body, pose, options["prefix"])
-    return Touching(geoms, found.pairs()), found.lacking
+    return ModelTouching(geoms, found.pairs()), found.lacking
 
 
 def _motions(reader: Reader, start: UrdfStart, options: dict, key: str) -> list[FrameMotion]:

@@ -24,7 +24,7 @@ BEYOND = 1e-6
 
 
 @dataclass
-class Touching:
+class ModelTouching:
     """What of a robot touches, from its file.
 
     geoms  number -> TouchingGeom carried by a body of the scene, None: by the world
@@ -42,7 +42,7 @@ class RobotParts:
     bodies: dict[str, dict]
     links: list[dict]
     sdfs: dict[str, dict] = field(default_factory=dict)
-    touching: Touching | None = None
+    touching: ModelTouching | None = None
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class OneRobot:
 
     bodies: tuple[str, ...]
     sdfs: tuple[str, ...]
-    touching: Touching | None
+    touching: ModelTouching | None
     lift: bool
 
 
