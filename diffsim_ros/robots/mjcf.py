@@ -21,6 +21,7 @@ from .mjcf_couplings import Coupling, couplings
 from .mjcf_flags import Flags, flags_of
 from .mjcf_names import Names
 from .robot import NOTHING, FrameMotion, Inertial
+from .soft_constraint import HUNT_CROSSLEY
 from .xml_file import xml_content, xml_tree
 
 Array = np.ndarray
@@ -38,10 +39,6 @@ LEAST_MASS, LEAST_INERTIA = 1e-12, 1e-15
 """[kg] and [kg m^2] of a body that the engine takes."""
 NEGLIGIBLE = 1e-9
 """Mass of a body that is too light, over that of all it carries; of its moments likewise."""
-HUNT_CROSSLEY = 11.5
-"""Damping c of a limit [s/rad or s/m] per damping ratio of its solref. A coordinate that comes in
-at v = 1 rad/s (m/s) then goes as deep as v / (e omega), as a critically damped oscillator does:
-c - log(1 + c v) / v = (c / e)^2 v / 2 of the engine's force k d (1 + c d')."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +139,7 @@ class Mjcf:
     def __init__(self, place: str, model: Any) -> None:
         self.place, self.model = place, model
         self.flags: Flags = flags_of(model)
-        self.gravity = np.array(model.opt.gravity) * self.flags.gravity
+        self.gravity = np.array(model.opt.gravity) * self.flags.gravity + 0.0  # no -0
         self.names = Names()
         self.body_names, names = self._names()
         self.joints = [

@@ -67,7 +67,7 @@ def ignored(mjcf: Mjcf, used: Used, gravity: object) -> list[str]:
     found += _joints(mjcf) + _actuators(mjcf, used.motors) + _geoms(mjcf, used.touching)
     if not np.allclose(mjcf.gravity, gravity, rtol=0, atol=1e-9):
         why = "" if mjcf.flags.gravity else ", as a flag disables it"
-        found.append(f"gravity {mjcf.gravity.tolist()}{why} (the scene's acts)")
+        found.append(f"gravity {mjcf.gravity.tolist()}{why} (that of world.gravity acts)")
     left = () if used.touching else mjcf.flags.of_contact
     found += named_fields(model) + [f"the flag {word}" for word in (*left, *mjcf.flags.left)]
     found += [f"the name {kind} {old!r} (here {new})" for kind, old, new in mjcf.renamed]

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 GRAVITY = 9.81
 """Acceleration [m/s^2] of the load at which the stiffness is MuJoCo's."""
 HUNT_CROSSLEY = 11.5
-"""Damping c [s/m] per damping ratio of solref. A body that comes in at v = 1 m/s
+"""Damping c [s/m, s/rad] per damping ratio of solref. What comes in at v = 1 m/s (rad/s)
 against the force k d (1 + c d') then goes as deep as v / (e omega), as a critically damped
 oscillator does: c - log(1 + c v) / v = (c / e)^2 v / 2."""
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from diffsim_ros.fields import Reader, join, present
-from diffsim_ros.robots.mjcf import Mjcf, MjcfJoint, MjcfState, Placed, load_mjcf
+from diffsim_ros.robots.mjcf import Mjcf, MjcfJoint, MjcfState, Placed
 from diffsim_ros.robots.mjcf_actuators import motors, tendon_springs
 from diffsim_ros.robots.mjcf_closures import closures
 from diffsim_ros.robots.mjcf_geoms import MjcfContact
@@ -30,7 +30,6 @@ from diffsim_ros.scene import schema_robots
 from diffsim_ros.scene.mjcf_forces import MjcfForces, number
 from diffsim_ros.scene.mjcf_lines import SAID, LineParts
 from diffsim_ros.scene.mjcf_mocap import prescribed, started
-from diffsim_ros.scene.placing import absolute
 from diffsim_ros.scene.robot_pieces import ModelTouching, RobotParts
 
 Array = np.ndarray
@@ -41,15 +40,18 @@ LEAST = 1e-12
 """Mass [kg] that the engine takes."""
 
 
-def mjcf_parts(reader: Reader, options: dict, key: str, world: Mapping) -> RobotParts:
+def mjcf_parts(
+    reader: Reader, mjcf: Mjcf, options: dict, key: str, world: Mapping, changed: str = ""
+) -> RobotParts:
     """The parts; a UserWarning names what the MJCF has and the scene does not.
 
-    world  of the scene, resolved: its gravity and its stepper.  Raises InputError.
+    world    of the scene, resolved: its gravity and its stepper
+    changed  a sentence on what the file changes of the world, for the warning
+    Raises InputError.
     """
     if options["base"] is not None:
         rule = "none: free joints of the MJCF say which bodies are free"
         raise reader.error(join(key, "base"), options["base"], rule, "remove it")
-    mjcf = load_mjcf(absolute(reader, options["mjcf"]))
     robot = _Robot(reader, mjcf, options, key, world)
     touching = robot.touching() if options["contact"] else None
     parts = RobotParts(robot.bodies(), robot.links(), robot.planes(), touching)
@@ -58,7 +60,7 @@ def mjcf_parts(reader: Reader, options: dict, key: str, world: Mapping) -> Robot
         remedy = "give the file that includes it, if it is a part of one"
         raise reader.error(join(key, "mjcf"), options["mjcf"], rule, remedy)
     robot.used.touching = touching is not None
-    said = []
+    said = [changed] if changed else []
     if left := ignored(mjcf, robot.used, world["gravity"]) + robot.lacking:
         said.append(f"not used of the file: {'; '.join(left)}")
     said += robot.changed + pieces.check_start(reader, mjcf.scalars, options, key, robot.q)

@@ -16,10 +16,12 @@ import numpy as np
 from diffsim_ros.errors import InputError
 from diffsim_ros.fields import Reader, join, present
 from diffsim_ros.robots.kinematics import body_motions
+from diffsim_ros.robots.mjcf import load_mjcf
 from diffsim_ros.robots.robot import FrameMotion, Robot
 from diffsim_ros.robots.urdf import load_robot
 from diffsim_ros.scene import robot_pieces as pieces
 from diffsim_ros.scene import schema_robots
+from diffsim_ros.scene.mjcf_gravity import gravity_of_files
 from diffsim_ros.scene.mjcf_parts import mjcf_parts
 from diffsim_ros.scene.placing import absolute
 from diffsim_ros.scene.rigid_shape import drawn_triangles
@@ -43,18 +45,23 @@ LARGEST_PICTURE = 4_000_000
 """Bytes of a mesh that a picture of a link is read from: a scene is to load at once."""
 
 
-def add_robots(reader: Reader, scene: dict, world: Mapping) -> dict[str, OneRobot]:
+def add_robots(reader: Reader, scene: dict, world: dict) -> dict[str, OneRobot]:
     """Put the parts of every robot into bodies, links and sdfs (links before those of the file).
 
-    world  of the scene, resolved
+    world  of the scene, resolved; where the scene writes no gravity, it gets that of the MJCF files
     """
     links: list[dict] = []
     found: dict[str, OneRobot] = {}
+    given, files = {}, {}
     for name, value in scene.pop("robots").items():
+        given[name] = options = reader.section(schema_robots.ROBOT, value, f"robots.{name}")
+        if _source(reader, options, f"robots.{name}") == "mjcf":
+            files[name] = load_mjcf(absolute(reader, options["mjcf"]))
+    changed = gravity_of_files(reader, scene["world"], world, files)
+    for name, options in given.items():
         key = f"robots.{name}"
-        options = reader.section(schema_robots.ROBOT, value, key)
-        if _source(reader, options, key) == "mjcf":
-            parts = mjcf_parts(reader, options, key, world)
+        if name in files:
+            parts = mjcf_parts(reader, files[name], options, key, world, changed.get(name, ""))
         else:
             parts = _urdf_parts(reader, options, key, world["gravity"])
         for group, what in (("bodies", "links whose names no body has"),

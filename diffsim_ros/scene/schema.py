@@ -35,7 +35,12 @@ SCENE: Section = {
 }
 
 WORLD: Section = {
-    "gravity": Field("vector3", "acceleration, world frame", "m/s^2", [0.0, 0.0, -9.81]),
+    "gravity": Field(
+        "vector3",
+        "acceleration, world frame; not written: that of an MJCF among the robots",
+        "m/s^2",
+        [0.0, 0.0, -9.81],
+    ),
     "step": Field("number", "time step", "s", REQUIRED, minimum=0, strict=True),
     "duration": Field("number", "simulated time, rounded to whole steps", "s", REQUIRED, minimum=0),
     "stepper": Field(

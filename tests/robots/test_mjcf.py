@@ -324,7 +324,8 @@ def test_what_is_not_used_is_named(tmp_path):
         )
     text = str(said[0].message)
     for part in (
-        "robots.r.mjcf: not used", "1 tendon", "1 sensor", "2 sites", "1 geom that nothing touches",
+        "robots.r.mjcf: ", "not used of the file", "1 tendon", "1 sensor", "2 sites",
+        "1 geom that nothing touches",
         "contact of 1 box of the world", "contact of 1 cylinder of bodies", "contact of 1 box of",
         "armature of ball joints", "range of ball joints", "gravity [0.0, 0.0, -1.0]", "viscosity",
         "1 actuator with dynamics of a muscle", "joint 'a/b' (here a_b)",
@@ -421,3 +422,54 @@ def test_without_mujoco_it_says_what_to_install(every, monkeypatch):
     monkeypatch.setitem(sys.modules, "mujoco", None)
     with pytest.raises(InputError, match=r"mujoco is not installed.*pip install mujoco"):
         scene(every)
+
+
+FALLING = """<mujoco><option gravity="{}">{}</option><worldbody><body name="a{}">
+<freejoint/><geom size="0.1" mass="1"/></body></worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize(
+    ("gravity", "flag", "own", "acts", "named"),
+    [
+        ("0 0 -9.81", '<flag gravity="disable"/>', None, [0, 0, 0], "[0.0, 0.0, 0.0] (flag"),
+        ("0 1 -1.6", "", None, [0, 1, -1.6], "has gravity [0.0, 1.0, -1.6] of the file"),
+        ("0 0 -9.81", "", None, [0, 0, -9.81], ""),
+        ("0 0 -1.6", "", [0, 0, -9.81], [0, 0, -9.81], "gravity [0.0, 0.0, -1.6] (that of world"),
+        ("0 0 -1.6", "", [0, 0, -1.6], [0, 0, -1.6], ""),
+    ],
+)  # fmt: skip
+def test_gravity_is_the_file_s_where_the_scene_writes_none(
+    gravity, flag, own, acts, named, tmp_path
+):
+    """With the timestep of the file, which is the scene's to say."""
+    (tmp_path / "a.xml").write_text(FALLING.format(f'{gravity}" timestep="0.02', flag, ""))
+    world = {"step": 0.001, "duration": 0.1} | ({"gravity": own} if own else {})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = load_scene({"world": world, "robots": {"r": {"mjcf": "a.xml"}}}, base=tmp_path)
+    said = "".join(str(one.message) for one in caught)
+    assert named in said if named else "gravity [" not in said
+    assert model.description["world"]["gravity"] == acts
+    assert model.description["world"]["step"] == 0.001
+    position = rolled(model).position[:, 0]
+    moved = position[-1] - position[0]
+    assert moved == pytest.approx(np.array(acts) * 0.1**2 / 2, rel=0.05, abs=1e-12)
+
+
+def test_files_of_several_gravities_need_one_of_the_scene(tmp_path):
+    for i, size in enumerate((-1.6, -3.7, -1.6)):
+        (tmp_path / f"{i}.xml").write_text(FALLING.format(f"0 0 {size}", "", i))
+
+    def loaded(*files, **world):
+        robots = {f"r{i}": {"mjcf": f"{i}.xml"} for i in files}
+        return load_scene({"world": {"step": 0.001, "duration": 0.01} | world, "robots": robots},
+                          base=tmp_path)  # fmt: skip
+
+    with pytest.raises(InputError, match=r"world.gravity.*robots.r0.*robots.r1.*write world.g"):
+        loaded(0, 1)
+    with pytest.warns(UserWarning) as said:
+        assert loaded(0, 2).description["world"]["gravity"] == [0, 0, -1.6]
+    assert sum("has gravity" in str(one.message) for one in said) == 1
+    with pytest.warns(UserWarning) as said:
+        assert loaded(0, 1, gravity=[0, 0, -9.81]).description["world"]["gravity"][2] == -9.81
+    assert ["that of world.gravity acts" in str(one.message) for one in said] == [True, True]

@@ -205,7 +205,7 @@ ATTRIBUTES = [
      'coef="-0.2"/></fixed><fixed name="split" ', ""),
     ('gravity="0 0 -9.81"', 'gravity="0 0 -9.81" density="900"', "density of the medium"),
     ('gravity="0 0 -9.81"', 'gravity="0 0 -9.81" viscosity="9"', "viscosity of the medium"),
-    ('gravity="0 0 -9.81"', 'gravity="0 0 -2"', "gravity [0.0, 0.0, -2.0]"),
+    ('gravity="0 0 -9.81"', 'gravity="0 0 -2"', ""),
     ('gravity="0 0 -9.81"', 'gravity="0 0 -9.81" wind="1 2 3"', ""),
     ('gravity="0 0 -9.81"', 'gravity="0 0 -9.81" actuatorgroupdisable="1"', ""),
     ('<geom size="0.02"/>', '<geom size="0.02" surfacevel="1 0 0 0 0 0"/>', "surface velocity of"),
