@@ -40,6 +40,7 @@ def standing(count: int, steps: int) -> dict:
         robots[f"solo{k}"] = base | {
             "prefix": prefix, "pose": {"position": [0.0, 1.0 * k, 0.27]}, "armature": 0.0006,
             "drive": {"stiffness": 6, "damping": 0.12},
+            "limits": "none",  # of its joints, which it stays away from
         }  # fmt: skip
         contacts += [
             {"points": prefix + foot.replace("FOOT", "LOWER_LEG"), "against": "ground",

@@ -307,7 +307,7 @@ HEAVY = {"numpy", "scipy", "matplotlib", "yaml", "jinja2", "rosbags", "rclpy", "
     [
         ("import diffsim_ros", set()),
         ("from diffsim_ros.cli import main; main(['--help'])", set()),
-        ("from diffsim_ros.cli import main; main(['--version'])", set()),
+        ("from diffsim_ros.cli import main; main(['--version'])", {"diffsim_ros._engine", "numpy"}),
         ("from diffsim_ros.cli import main; main(['node', '--help'])", set()),
         ("from diffsim_ros.cli import main; main(['completion', '--help'])", set()),
         *(

@@ -89,7 +89,7 @@ def test_a_turned_sensor_that_is_late(tmp_path):
         ("measurement.drift=-2", "drift: got -2.*> -1"),
         ("measurement.delay=lte", "delay: got 'lte'"),
         (
-            "parameters.more={value: 1, fixed: true, sets: {rest.k_n: 1, c_n: 0}}",
+            "parameters.more={value: 1, fixed: true, sets: {rest.k_n: 1}}",
             "one parameter at most",
         ),
     ],
