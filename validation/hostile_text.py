@@ -187,7 +187,7 @@ def urdf_cases(rng: random.Random) -> Iterator[Case]:
         "an axis of 300 MB": _robot('axis xyz="0 0 1"', 'axis xyz="' + "1 " * 100000 + '"'),
         "NaN origin": _robot('origin xyz="0 0 0.1" rpy', 'origin xyz="nan 0 0" rpy'),
         "NaN limits": _robot('lower="-1"', 'lower="nan"'),
-        "no limits": _robot('lower="-1" upper="1"', 'lower="1" upper="-1"'),
+        "words for limits": _robot('lower="-1" upper="1"', 'lower="low" upper="high"'),
         "an unknown joint": _robot('type="revolute"', 'type="teleport"'),
         "two links of a name": _robot('<link name="base"/>', '<link name="base"/>' * 2),
         "a joint without parent": _robot('<parent link="base"/>', ""),

@@ -77,9 +77,9 @@ def load_arm(source: str | Path | Mapping, base: str | Path = ".") -> Arm:
         raise InputError(place, "tool", tool, f"a link of {robot.place}", near)
     if robot.followers:
         robot, start = _held_followers(place, robot, tool, start)
-    if robot.endless:
+    if robot.odd_limits:
         rule, remedy = "joints with lower < upper: a plan must keep them", "mend the file"
-        raise InputError(robot.place, f"joint {robot.endless[0]}: limit", "lower = upper", rule,
+        raise InputError(robot.place, f"joint {robot.odd_limits[0]}: limit", "lower >= upper", rule,
                          remedy)  # fmt: skip
     limits = _limits(place, robot, given.get("limits", {}))
     home = robot.values(start, "home", place=place, unit="rad or m")

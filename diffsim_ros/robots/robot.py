@@ -155,7 +155,7 @@ class Robot:
     base_inertial  of the base with all that is fixed to it, in its frame
     unused  what its file has and nobody reads: phrases, `2 gazebo`
     notes   what is taken in another way than the file has it: sentences
-    endless names of joints whose two limits are equal in the file: taken as none
+    odd_limits  names of joints with lower >= upper in the file: read otherwise, as notes have it
     floating  True where its file has the base on a floating joint
     collisions  how many shapes its file has for contact
     renamed  ("link" or "joint", name in the file) -> name here, where they differ
@@ -170,7 +170,7 @@ class Robot:
     base_inertial: Inertial = NOTHING
     unused: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    endless: tuple[str, ...] = ()
+    odd_limits: tuple[str, ...] = ()
     floating: bool = False
     collisions: int = 0
     renamed: Mapping[tuple[str, str], str] = field(default_factory=dict)

@@ -279,10 +279,10 @@ class _Tree:
                 mimic = Mimic(index[leader], ratio, shift)
                 self.joints[i] = replace(self.joints[i], mimic=mimic)
         notes = tuple(self.file.notes + self.file.limits)
-        endless = tuple(name for name in self.file.endless if name in index)
+        odd = tuple(name for name in self.file.odd_limits if name in index)
         return Robot(self.place, self.model.name, root, tuple(self.joints), self.frames,
                      tuple(self.shapes), base, tuple(self.file.unused()), notes,
-                     endless)  # fmt: skip
+                     odd)  # fmt: skip
 
     def _merged(self, link: str, carrier: int, pose: np.ndarray, parent: str = "") -> Inertial:
         """Inertial of a link and all that is fixed to it, in the carrier's frame; walks on."""

@@ -66,7 +66,7 @@ class UrdfFile:
     notes    what is taken in another way than written, a sentence each
     unread   elements and attributes (`limit/@jerk`) that nobody reads -> how many
     limits   as notes, of the limits of joints
-    endless  joints whose two limits are equal: taken as none
+    odd_limits  joints with lower >= upper: read otherwise, as notes have it
     """
 
     path: Path
@@ -74,7 +74,7 @@ class UrdfFile:
     notes: list[str] = field(default_factory=list)
     unread: Counter[str] = field(default_factory=Counter)
     limits: list[str] = field(default_factory=list)
-    endless: list[str] = field(default_factory=list)
+    odd_limits: list[str] = field(default_factory=list)
 
     def unused(self) -> list[str]:
         """Phrases: `2 gazebo`, `1 joint/safety_controller`."""
@@ -332,11 +332,12 @@ class _Reading:
         if given and low > high:
             text = f"{key}: lower {low:g} and upper {high:g} as {high:g} to {low:g}"
             self.file.limits.append(text)
+            self.file.odd_limits.append(name)
             ends.reverse()
         if given and low == high:
             remedy = "to hold it still, name it in `held`"
             self.file.limits.append(f"{key}: lower = upper = {low:g} as no limits ({remedy})")
-            self.file.endless.append(name)
+            self.file.odd_limits.append(name)
             given = []
         if not given:
             ends = [-math.inf, math.inf]

@@ -36,7 +36,7 @@ def renamed(robot: Robot) -> Robot:
         frames={links[name]: replace(frame, parent=links.get(frame.parent, ""))
                 for name, frame in robot.frames.items()},
         shapes=tuple(replace(shape, link=links[shape.link]) for shape in robot.shapes),
-        endless=tuple(joints[name] for name in robot.endless),
+        odd_limits=tuple(joints[name] for name in robot.odd_limits),
         renamed=changed,
     )  # fmt: skip
 

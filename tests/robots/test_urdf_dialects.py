@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from diffsim_ros.errors import InputError
+from diffsim_ros.robots.arm import load_arm
 from diffsim_ros.robots.collision_solids import solids_of
 from diffsim_ros.robots.link_shapes import link_shapes
 from diffsim_ros.robots.published import joints_of
@@ -202,3 +203,18 @@ def test_no_file_raises_another_exception(tmp_path_factory, edits):
                 read()
             except InputError as error:
                 assert "\n" not in str(error)
+
+
+@pytest.mark.parametrize("ends", [(1.5, -1.0), (0.5, 0.5)])
+def test_limits_that_are_guessed_reach_no_arm(tmp_path, ends):
+    """A scene takes such a file and names them; the limits that a driver keeps are not guessed."""
+    lower, upper = ends
+    text = TEXT.replace('lower="-1" upper="1.5"', f'lower="{lower}" upper="{upper}"')
+    (tmp_path / "arm.urdf").write_text(text)
+    with pytest.warns(UserWarning, match="joint j: limit"):
+        assert load_robot(tmp_path / "arm.urdf").odd_limits == ("j",)
+    with (
+        pytest.warns(UserWarning, match="joint j: limit"),
+        pytest.raises(InputError, match=r"joint j: limit: got 'lower >= upper'"),
+    ):
+        load_arm({"urdf": "arm.urdf"}, tmp_path)
