@@ -136,6 +136,16 @@ class Modes:
         infos, joints = self.scene.scene.parameters, self.scene.reduced or self.scene.held.any()
         return [i for i, info in enumerate(infos) if joints or info.initial or i in prescribing]
 
+    def _changing(self, near: Sequence[Forces]) -> str:
+        """The contacts, strings and limits that change over poses near by, by name."""
+        engine, here, names = self.scene.scene, self.forces.branches, []
+        for name in engine.element_names:
+            first, count = engine.modes_of(name)
+            own = slice(first, first + count)
+            if any(f.branches[own] != here[own] for f in near):
+                names.append(repr(name))
+        return ", ".join(names)
+
     def _along(self, phi: Array) -> tuple[Array, Array]:
         """(phi^T dK/dp phi at fixed x (parameters,), its derivative by x (ndof,))."""
         scene = self.scene
@@ -148,8 +158,8 @@ class Modes:
             h /= 4
             if h < LEAST_AMPLITUDE * size:
                 raise NotConverged(
-                    "modes: a contact point or a string is at the point of opening or closing "
-                    "here, where frequencies have no derivative"
+                    f"modes: {self._changing(near)} is at the point of opening or closing here, "
+                    "where frequencies have no derivative"
                 )
         by_p, by_x = (
             (values[0] - values[3] + 8 * (values[2] - values[1])) / (12 * h)
