@@ -16,9 +16,9 @@ import numpy as np
 from diffsim_ros.errors import InputError
 from diffsim_ros.fields import Reader, join
 from diffsim_ros.robots.kinematics import joint_motion
-from diffsim_ros.robots.mjcf import HUNT_CROSSLEY
 from diffsim_ros.robots.mjcf_ignored import count
 from diffsim_ros.robots.robot import Inertial, Robot
+from diffsim_ros.robots.soft_constraint import HUNT_CROSSLEY
 from diffsim_ros.robots.tree import model_of
 from diffsim_ros.robots.urdf import warn_of
 from diffsim_ros.scene import robot_pieces as pieces
