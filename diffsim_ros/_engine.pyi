@@ -374,9 +374,9 @@ class Scene:
         """
         -coulomb tanh(rate / slip_rate) on the coordinate [N m, rad/s; of sliders N, m/s].
         """
-    def add_joint_limit(self, name: str, *, joint: str, lower: typing.SupportsFloat | typing.SupportsIndex | None = None, upper: typing.SupportsFloat | typing.SupportsIndex | None = None, stiffness: typing.SupportsFloat | typing.SupportsIndex, damping: typing.SupportsFloat | typing.SupportsIndex = 0.0) -> None:
+    def add_joint_limit(self, name: str, *, joint: str, lower: typing.SupportsFloat | typing.SupportsIndex | None = None, upper: typing.SupportsFloat | typing.SupportsIndex | None = None, stiffness: typing.SupportsFloat | typing.SupportsIndex, damping: typing.SupportsFloat | typing.SupportsIndex = 0.0, damping_depth: typing.SupportsFloat | typing.SupportsIndex | None = None) -> None:
         """
-        One-sided penalty beyond lower or upper [rad or m]; damping in s/rad or s/m.
+        One-sided penalty beyond lower or upper [rad or m]; damping in s/rad or s/m, from damping_depth [rad or m] on that of a linear damper.
         """
     def add_kinematic_body(self, name: str, *, interval: typing.SupportsFloat | typing.SupportsIndex, position: typing.Annotated[numpy.typing.ArrayLike, numpy.float64, "[m, 3]"], rotation: typing.Any = None, radius: typing.SupportsFloat | typing.SupportsIndex = 1.0) -> None:
         """

@@ -21,7 +21,7 @@ from .mjcf_couplings import Coupling, couplings
 from .mjcf_flags import Flags, flags_of
 from .mjcf_names import Names
 from .robot import NOTHING, FrameMotion, Inertial
-from .soft_constraint import HUNT_CROSSLEY
+from .soft_constraint import GRAVITY, limit_of
 from .xml_file import xml_content, xml_tree
 
 Array = np.ndarray
@@ -52,7 +52,8 @@ class MjcfJoint:
     damping, friction, armature, stiffness, rest  of hinge and slider: the coordinate's [SI];
                 the spring is slack at `rest`; a ball has a damping alone
     lower, upper  infinite where there are none
-    limit_stiffness, limit_damping  what solref comes to at the inertia of the start of the file
+    limit_stiffness, limit_damping, limit_damping_depth  what solref and solimp come to at the
+                inertia of the start of the file, under the weight that the joint bears
     """
 
     name: str
@@ -70,6 +71,7 @@ class MjcfJoint:
     upper: float
     limit_stiffness: float
     limit_damping: float
+    limit_damping_depth: float
 
     @property
     def turns(self) -> bool:
@@ -142,8 +144,9 @@ class Mjcf:
         self.gravity = np.array(model.opt.gravity) * self.flags.gravity + 0.0  # no -0
         self.names = Names()
         self.body_names, names = self._names()
+        still = self.data_at(self.keyframe(None, "", ""))
         self.joints = [
-            _joint(model, self.flags, j, names[j])
+            _joint(model, still, self.flags, j, names[j])
             for j in range(model.njnt)
             if model.jnt_type[j] != FREE
         ]
@@ -156,7 +159,6 @@ class Mjcf:
         self.untie()
         if self.flags.equality:
             self.followers, self.tied = couplings(model, self.scalars)
-        still = self.data_at(self.keyframe(None, "", ""))
         self._from_lead = [self._relative(still, b) for b in range(model.nbody)]
         self.heavier: list[str] = []
         self.inertials = {b: self._inertial(b) for b in self.bodies}
@@ -203,6 +205,7 @@ class Mjcf:
         data.qpos[:] = state.position
         data.mocap_pos[:], data.mocap_quat[:] = state.mocap
         mujoco.mj_kinematics(self.model, data)
+        mujoco.mj_comPos(self.model, data)
         return data
 
     def _relative(self, data: Any, body: int) -> Array:
@@ -369,12 +372,13 @@ def touches(model: Any, geom: int) -> bool:
     return bool(model.geom_contype[geom] or model.geom_conaffinity[geom])
 
 
-def _joint(model: Any, flags: Flags, j: int, name: str) -> MjcfJoint:
+def _joint(model: Any, still: Any, flags: Flags, j: int, name: str) -> MjcfJoint:
     v, q, kind = int(model.jnt_dofadr[j]), int(model.jnt_qposadr[j]), KINDS[int(model.jnt_type[j])]
     ball = kind == "ball"
     limited = model.jnt_limited[j] and flags.limit and not ball
     lower, upper = model.jnt_range[j] if limited else (-math.inf, math.inf)
-    stiffness, damping = limit_law(model, flags, model.jnt_solref[j], model.dof_invweight0[v])
+    mobility, bears = model.dof_invweight0[v], _load(model, still, j)
+    law = limit_law(model, flags, model.jnt_solref[j], model.jnt_solimp[j], mobility, bears)
     loses = flags.frictionloss and not ball
     return MjcfJoint(
         name, j, kind, q, v, int(model.jnt_bodyid[j]),
@@ -384,27 +388,32 @@ def _joint(model: Any, flags: Flags, j: int, name: str) -> MjcfJoint:
         stiffness=float(model.jnt_stiffness[j]) if flags.spring and not ball else 0.0,
         rest=0.0 if ball else float(model.qpos_spring[q]),
         lower=float(lower), upper=float(upper),
-        limit_stiffness=stiffness, limit_damping=damping,
+        limit_stiffness=law[0], limit_damping=law[1], limit_damping_depth=law[2],
     )  # fmt: skip
 
 
 def limit_law(
-    model: Any, flags: Flags, solref: Array, inverse_inertia: float
-) -> tuple[float, float]:
-    """Stiffness [N m/rad or N/m] and damping [s/rad or s/m] of a limit of a coordinate.
+    model: Any, flags: Flags, solref: Array, solimp: Array, mobility: float, load: float
+) -> tuple[float, float, float]:
+    """Stiffness, damping and damping depth of a limit of a coordinate, see limit_of."""
+    least = 2 * float(model.opt.timestep) if flags.refsafe else 0.0
+    return limit_of(solref, solimp, least, load, max(float(mobility), LEAST_INERTIA))
 
-    MuJoCo's soft limit is an oscillator of the coordinate, x'' = -b x' - k x, scaled by the
-    effective inertia; k and b follow from solref and solimp (MuJoCo's docs, Solver parameters).
-    """
-    first, second = map(float, solref)
-    if first > 0:
-        least = 2 * model.opt.timestep if flags.refsafe else 0.0
-        ratio = second if second > 0 else 1.0  # named (mjcf_ignored)
-        rate = 1 / (max(first, least) * ratio)
-    else:
-        rate = math.sqrt(-first)
-        ratio = -second / (2 * rate) if rate else 0.0
-    return rate * rate / max(float(inverse_inertia), LEAST_INERTIA), HUNT_CROSSLEY * ratio
+
+def _load(model: Any, still: Any, j: int) -> float:
+    """Weight [N] or its greatest torque [N m] on a joint: of what it carries or, in a tree that
+    moves freely, of the rest, whichever is more."""
+    b, kind = int(model.jnt_bodyid[j]), model.jnt_type[j]
+    root = int(model.body_rootid[b])
+    masses = [float(model.body_subtreemass[i]) for i in (b, root)]
+    moments = [m * still.subtree_com[i] for m, i in zip(masses, (b, root), strict=True)]
+    sides = [(masses[0], moments[0])]
+    if model.body_dofnum[root] >= 3:
+        sides.append((masses[1] - masses[0], moments[1] - moments[0]))
+    if kind == SLIDE:
+        return GRAVITY * max(mass for mass, _ in sides)
+    arms = (moment - mass * still.xanchor[j] for mass, moment in sides)
+    return GRAVITY * max(float(np.linalg.norm(np.cross(still.xaxis[j], arm))) for arm in arms)
 
 
 class Placed:

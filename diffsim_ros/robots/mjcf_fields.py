@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 USED = (
-    r"body_(dofadr|gravcomp|inertia|ipos|iquat|jntadr|jntnum|mass|mocapid|parentid|pos|quat|"
-    r"subtreemass|weldid)|flg_gravcomp|ngravcomp|nmocap",
-    r"jnt_(axis|bodyid|dofadr|limited|pos|qposadr|range|solref|stiffness|type)",
+    r"body_(dofadr|dofnum|gravcomp|inertia|ipos|iquat|jntadr|jntnum|mass|mocapid|parentid|pos|quat|"
+    r"rootid|subtreemass|weldid)|flg_gravcomp|ngravcomp|nmocap",
+    r"jnt_(axis|bodyid|dofadr|limited|pos|qposadr|range|solimp|solref|stiffness|type)",
     r"dof_(armature|damping|frictionloss|invweight0|M0)|qpos0|qpos_spring",
     r"eq_(active0|data|obj1id|obj2id|objtype|type)|site_(bodyid|pos|quat)",
     r"actuator_(actadr|actlimited|actrange|biasprm|biastype|ctrladr|ctrllimited|ctrlnum|ctrlrange|"
@@ -27,7 +27,6 @@ USED = (
 """Read, or named by a word for what they make (mjcf_ignored)."""
 NAMED = {
     "jnt_margin": "margin of limits",
-    "jnt_solimp": "solimp of limits",
     "jnt_springyield": "springyield of joints",
     "jnt_stiffnesspoly": "polynomial stiffness of joints",
     "jnt_actfrclimited": "actuatorfrcrange of joints",
@@ -67,7 +66,7 @@ WITHOUT = (
     r"numericdata|pluginattr|pluginstate|polygonmax|sensordata|skin\w+|textdata|tupledata|userdata)",
     r"names?|names_map|name_\w+|paths|signature|stat|vis|opt|\w+_user|(?!mesh)\w+_pathadr|narena",
     r"(B|D|M)_\w+|map\w+|efm\w+|bvh_\w+|oct_\w+|mat_\w+|tex_\w+",
-    r"body_(bvhadr|bvhnum|dofnum|geomadr|geomnum|invweight0|rootid|sameframe|simple|treeid)",
+    r"body_(bvhadr|bvhnum|geomadr|geomnum|invweight0|sameframe|simple|treeid)",
     r"dof_(Madr|bodyid|jntid|length|parentid|simplenum|treeid)|jnt_(actuatorid|group)",
     r"site_(dataid|group|matid|rgba|sameframe|size|type)|geom_castshadow|tree_\w+|key_time",
     r"actuator_(ctrlspec|length0|outadr|outnum)",
@@ -77,12 +76,12 @@ WITHOUT = (
 """Sizes, addresses, pictures, what MuJoCo's own solver needs; wind and magnetic act through a
 medium and on sensors, sleep_tolerance where a flag lets bodies sleep, which are named."""
 NEUTRAL = {
-    "jnt_solimp": (0.9, 0.95, 0.001, 0.5, 2.0), "dof_solimp": (0.9, 0.95, 0.001, 0.5, 2.0),
+    "dof_solimp": (0.9, 0.95, 0.001, 0.5, 2.0),
     "dof_solref": (0.02, 1.0),
 }  # fmt: skip
 """Values that change nothing, where they are not zero."""
 ONLY = {
-    "jnt_margin": "jnt_limited", "jnt_solimp": "jnt_limited", "dof_solref": "dof_frictionloss",
+    "jnt_margin": "jnt_limited", "dof_solref": "dof_frictionloss",
     "dof_solimp": "dof_frictionloss",
 }  # fmt: skip
 """Fields that matter only in rows where another one is not zero."""

@@ -34,6 +34,7 @@ class MjcfLine:
     upper: float = math.inf
     limit_stiffness: float = 0.0
     limit_damping: float = 0.0
+    limit_damping_depth: float | None = None
     friction: float = 0.0
     armature: float = 0.0
     turns: bool = False
@@ -55,12 +56,13 @@ def tendon_lines(mjcf: Mjcf) -> list[MjcfLine]:
         spring = flags.spring * float(model.tendon_stiffness[t])
         friction = flags.frictionloss * float(model.tendon_frictionloss[t])
         armature = float(model.tendon_armature[t])
-        limits: tuple[float, ...] = (-math.inf, math.inf, 0.0, 0.0)
+        limits: tuple[Any, ...] = (-math.inf, math.inf, 0.0, 0.0, None)
         if model.tendon_limited[t] and flags.limit:
-            first = (model.tendon_solref_lim[t], model.tendon_invweight0[t])
-            limits = (*map(float, model.tendon_range[t]), *limit_law(model, flags, *first))
+            soft = model.tendon_solref_lim[t], model.tendon_solimp_lim[t]
+            law = limit_law(model, flags, *soft, model.tendon_invweight0[t], 0.0)
+            limits = (*map(float, model.tendon_range[t]), *law)
         elif spring > 0 and low < high:  # slack between both lengths
-            limits = (low, high, spring, 0.0)
+            limits = (low, high, spring, 0.0, None)
         alone = len(length.slopes) == 1
         pulled = not alone and (
             spring > 0 or flags.damper * model.tendon_damping[t] > 0 or _pulled(mjcf, t)

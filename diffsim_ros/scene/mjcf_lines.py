@@ -107,6 +107,8 @@ class LineParts:
         ends = {"lower": line.lower, "upper": line.upper}
         if line.limit_stiffness > 0:
             law = {"stiffness": line.limit_stiffness, "damping": line.limit_damping}
+            if line.limit_damping_depth is not None:
+                law["damping_depth"] = line.limit_damping_depth
             free["limits"] = {word: q for word, q in ends.items() if math.isfinite(q)} | law
         if line.friction > 0:
             free |= {"coulomb_friction": line.friction, "slip_rate": self.options["slip_rate"]}

@@ -123,18 +123,33 @@ def limit_laws(
     reader: Reader, joints: Sequence[NamedJoint], options: dict, key: str,
     defaults: Mapping[str, Array],
 ) -> list[dict[str, float]]:  # fmt: skip
-    """Stiffness and damping of each joint's limits: the scene's, else `defaults` (n,)."""
+    """Stiffness, damping, damping depth of each joint's limits: the scene's, else `defaults` (n,).
+
+    A scene's damping without a depth is alone: it means what it does for a link.
+    """
     given = (options["limits"] or {}) if limits_act(reader, options, key) else {}
     where = join(key, "limits")
     read = reader.section(schema_robots.LIMITS, given, where)
     found: list[dict[str, float]] = [{} for _ in joints]
-    for name, unit in schema_robots.LIMIT_UNITS.items():
-        numbers = joint_values(
-            joints, read[name], join(where, name), defaults[name], reader.place, unit
-        )
+    for name in ("stiffness", "damping"):
+        place, unit = join(where, name), schema_robots.LIMIT_UNITS[name]
+        numbers = joint_values(joints, read[name], place, defaults[name], reader.place, unit)
         for own, number in zip(found, numbers.tolist(), strict=True):
             own[name] = number
+    name = "damping_depth"
+    place, unit = join(where, name), schema_robots.LIMIT_UNITS[name]
+    depths = joint_values(joints, read[name], place, 0.0, reader.place, unit)
+    for i, (joint, own) in enumerate(zip(joints, found, strict=True)):
+        if _gives(read[name], joint):
+            own[name] = float(depths[i])
+        elif name in defaults and not _gives(read["damping"], joint):
+            own[name] = float(defaults[name][i])
     return found
+
+
+def _gives(numbers: object, joint: NamedJoint) -> bool:
+    """Whether numbers per joint have one for this one."""
+    return joint.name in numbers if isinstance(numbers, Mapping) else numbers is not None
 
 
 def check_start(

@@ -15,7 +15,9 @@ UNITS = {
 }
 """Of numbers per joint: of one that turns, of one that slides."""
 DRIVE_UNITS = {"stiffness": "N m/rad or N/m", "damping": "N m s/rad or N s/m"}
-LIMIT_UNITS = {"stiffness": "N m/rad or N/m", "damping": "s/rad or s/m"}
+LIMIT_UNITS = {
+    "stiffness": "N m/rad or N/m", "damping": "s/rad or s/m", "damping_depth": "rad or m",
+}  # fmt: skip
 PER_JOINT = "one for all, a list in the order of the tree, or {joint: number}"
 
 ROBOT: Section = {

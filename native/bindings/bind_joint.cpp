@@ -112,12 +112,14 @@ void bind_joint(py::class_<Scene>& scene) {
           "add_joint_limit",
           [](Scene& s, const std::string& name, const std::string& joint,
              const std::optional<double>& lower, const std::optional<double>& upper,
-             double stiffness, double damping) {
-            add_joint_limit(s, name, {joint, lower, upper, stiffness, damping});
+             double stiffness, double damping, const std::optional<double>& damping_depth) {
+            add_joint_limit(s, name, {joint, lower, upper, stiffness, damping, damping_depth});
           },
           py::arg("name"), py::kw_only(), py::arg("joint"), py::arg("lower") = py::none(),
           py::arg("upper") = py::none(), py::arg("stiffness"), py::arg("damping") = 0.,
-          "One-sided penalty beyond lower or upper [rad or m]; damping in s/rad or s/m.")
+          py::arg("damping_depth") = py::none(),
+          "One-sided penalty beyond lower or upper [rad or m]; damping in s/rad or s/m, from "
+          "damping_depth [rad or m] on that of a linear damper.")
       .def("add_armature", &add_armature, py::arg("name"), py::kw_only(), py::arg("joint"),
            py::arg("inertia"),
            "Inertia of the coordinate alone (a geared rotor) [kg m^2, of sliders kg]; parameter "

@@ -1,8 +1,10 @@
 // Limits on the free coordinate q of a joint: one-sided penalties with continuous damping.
 //
 //   d = q - upper or lower - q where > 0,   phi = -+ k d max(0, 1 + c d')
-// as in contact [engine.md (10)]: no force at d = 0 whatever the speed, and never a pull. An
-// angle counts whole turns (Joint::coordinate).
+// as in contact [engine.md (10)]: no force at d = 0 whatever the speed, and never a pull. With a
+// damping depth w, c is c w / (w + d): deeper than w the damping k c w is that of a linear damper,
+// and what starts beyond a limit returns with the time constant c w. An angle counts whole turns
+// (Joint::coordinate).
 #pragma once
 
 #include "coordinate_force.hpp"
@@ -11,14 +13,15 @@ namespace diffsim {
 
 struct JointLimitSpec {
   std::string joint;
-  std::optional<double> lower, upper;  // [rad] or [m]
-  double stiffness, damping;           // [N m/rad] or [N/m]; [s/rad] or [s/m]
+  std::optional<double> lower, upper;   // [rad] or [m]
+  double stiffness, damping;            // [N m/rad] or [N/m]; [s/rad] or [s/m]
+  std::optional<double> damping_depth;  // [rad] or [m]
 };
 
 class JointLimit : public CoordinateForce {
  public:
   struct Parameters {
-    int lower, upper, stiffness, damping;  // lower, upper: -1 where there is none
+    int lower, upper, stiffness, damping, damping_depth;  // -1 where there is none
   };
   JointLimit(std::string name, const Joint* joint, Parameters params)
       : CoordinateForce(std::move(name), joint), params_(params) {}

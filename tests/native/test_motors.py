@@ -32,12 +32,14 @@ def test_battery_of_motor(kind, t):
 
 
 @pytest.mark.parametrize("kind", DRIVEN)
+@pytest.mark.parametrize("depth", [None, 0.3])
 @pytest.mark.parametrize(("lower", "upper"), [(-0.4, 0.3), (None, -0.2), (0.1, None)])
-def test_battery_of_joint_limit(kind, lower, upper):
+def test_battery_of_joint_limit(kind, lower, upper, depth):
     """Free, beyond either limit, and clamped where it is left fast; forces are internal."""
     rng = np.random.default_rng(2)
     s = jointed(kind)
-    s.add_joint_limit("stop", joint="joint", lower=lower, upper=upper, stiffness=20.0, damping=0.7)
+    s.add_joint_limit("stop", joint="joint", lower=lower, upper=upper, stiffness=20.0,
+                      damping=0.7 if depth is None else 2.0, damping_depth=depth)  # fmt: skip
     codes = set()
     for _ in range(25):
         instants = random_instants(rng, 3, 1)
@@ -190,6 +192,7 @@ BAD_LIMITS = [
     ({}, "needs lower or upper"),
     ({"upper": 1.0, "stiffness": -1.0}, "stop.stiffness"),
     ({"upper": 1.0, "damping": -1.0}, "stop.damping"),
+    ({"upper": 1.0, "damping_depth": 0.0}, "damping_depth must be positive, got 0"),
     ({"upper": 1.0, "joint": "ball"}, "must be a hinge"),
 ]
 

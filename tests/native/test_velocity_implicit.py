@@ -223,8 +223,9 @@ def stiff_tree(ratio, base="", restitution=None):
     s.add_joint_friction("scrape", joint="slide", coulomb=0.2, slip_rate=0.1)
     s.add_joint_limit("stop", joint="knee", lower=-0.02, upper=0.03, stiffness=k, damping=0.5)
     s.add_joint_limit(
-        "bar", joint="slide", lower=-0.002, upper=0.001, stiffness=40 * k, damping=2.0
-    )
+        "bar", joint="slide", lower=-0.002, upper=0.001, stiffness=40 * k, damping=2.0,
+        damping_depth=0.0005,
+    )  # fmt: skip
     s.add_armature("rotor", joint="hip", inertia=0.002)
     if restitution is not None:
         s.add_points("foot", bodies=["c", "d"], local=np.array([[0.0, 0.01, 0.02], [0, 0, 0.01]]),

@@ -23,6 +23,14 @@ LIMITS: Section = {
     "upper": Field("number", "absent: none", "rad or m"),
     "stiffness": Field("number", "beyond them", "N m/rad or N/m", REQUIRED, minimum=0),
     "damping": Field("number", "continuous, as in contact", "s/rad or s/m", 0.0, minimum=0),
+    "damping_depth": Field(
+        "number",
+        "deeper, the damping is a linear damper's, stiffness times damping times this; absent: it "
+        "grows with depth",
+        "rad or m",
+        minimum=0,
+        strict=True,
+    ),
 }
 LIMIT, FRICTION, ARMATURE = "limit", "friction", "armature"
 """Elements of their own in the engine: NAME_limit.lower, NAME_friction.coulomb ..."""
