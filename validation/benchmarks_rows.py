@@ -367,3 +367,15 @@ def first_data(d: dict) -> str:
         f"{percent(d['usable_or_rightly_refused'], 0)} of {d['recordings']} usable, or rightly "
         f"refused; {percent(1 - d['not_wrong'], 0)} wrong"
     )
+
+
+def contact_defaults(d: dict) -> str:
+    own = [by for case in ("rest", "stack", "ratio_100", "ratio_1000", "bowl")
+           for by in d[case]["implicit"].values()]  # fmt: skip
+    creep = [by["creep"] for by in d["ramp"]["implicit"].values()]
+    theirs = [by["sunk"] for by in d["ratio_100"]["mujoco"].values()]
+    return (
+        f"sunk by at most {percent(max(by['sunk'] for by in own))} of the size, creep on a slope "
+        f"of 15° {between([1000 * x for x in creep], 2)} mm/s; by MuJoCo's defaults 100 kg on 1 kg "
+        f"sinks {percent(max(theirs))}"
+    )
