@@ -370,12 +370,13 @@ def first_data(d: dict) -> str:
 
 
 def contact_defaults(d: dict) -> str:
-    own = [by for case in ("rest", "stack", "ratio_100", "ratio_1000", "bowl")
+    one = max(by["sunk"] for by in d["rest"]["implicit"].values())
+    own = [by["sunk"] for case in ("stack", "ratio_100", "ratio_1000", "bowl")
            for by in d[case]["implicit"].values()]  # fmt: skip
-    creep = [by["creep"] for by in d["ramp"]["implicit"].values()]
+    creep = [1000 * by["creep"] for by in d["ramp"]["implicit"].values()]
     theirs = [by["sunk"] for by in d["ratio_100"]["mujoco"].values()]
     return (
-        f"sunk by at most {percent(max(by['sunk'] for by in own))} of the size, creep on a slope "
-        f"of 15° {between([1000 * x for x in creep], 2)} mm/s; by MuJoCo's defaults 100 kg on 1 kg "
+        f"a box sinks by {percent(one)} of its size, the others by at most {percent(max(own))}; "
+        f"creep on a slope of 15° {between(creep, 2)} mm/s; by MuJoCo's defaults 100 kg on 1 kg "
         f"sinks {percent(max(theirs))}"
     )
