@@ -22,7 +22,7 @@ FILE_CEILING, FUNCTION_CEILING = 500, 80
 # data; errors and output are below everything.
 BASE = {
     "errors", "files", "yaml_file", "npz", "tables", "fields", "meshes", "parameter", "rotation",
-    "output_value", "real_numbers", "units",
+    "output_value", "real_numbers", "surfaces", "units",
 }  # fmt: skip
 USERS = {"real2sim", "planning", "twin", "viz", "learning", "commands", "cli", "nodes"}
 LAYERS = {"torch_layer", "jax_layer"}

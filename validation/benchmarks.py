@@ -37,6 +37,9 @@ SECTIONS: dict[str, list[Row | Noted]] = {
             "hard_contact", rows.hard_contact, "explanation/velocity_stepper.md"),
         Row("derivatives after a touchdown, over all phases of a step: rms error",
             "touchdown", rows.touchdown, "explanation/engine.md#5-contact"),
+        Row("contact by defaults: a box, ten boxes, 100 and 1000 kg on 1 kg, a bowl at rest; a box "
+            "on a ramp; steps of 1/240 to 1/960 s", "defaults", rows.contact_defaults,
+            "reference/scene.md#what-the-defaults-mean"),
         Row("convergence on smooth motion, BDF1 / BDF2, also of the gradient",
             "physics", rows.orders, "explanation/engine.md#2-one-step"),
         Row("random drops: steps that converge within 50 iterations", "robustness",

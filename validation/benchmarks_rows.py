@@ -367,3 +367,16 @@ def first_data(d: dict) -> str:
         f"{percent(d['usable_or_rightly_refused'], 0)} of {d['recordings']} usable, or rightly "
         f"refused; {percent(1 - d['not_wrong'], 0)} wrong"
     )
+
+
+def contact_defaults(d: dict) -> str:
+    one = max(by["sunk"] for by in d["rest"]["implicit"].values())
+    own = [by["sunk"] for case in ("stack", "ratio_100", "ratio_1000", "bowl")
+           for by in d[case]["implicit"].values()]  # fmt: skip
+    creep = [1000 * by["creep"] for by in d["ramp"]["implicit"].values()]
+    theirs = [by["sunk"] for by in d["ratio_100"]["mujoco"].values()]
+    return (
+        f"a box sinks by {percent(one)} of its size, the others by at most {percent(max(own))}; "
+        f"creep on a slope of 15° {between(creep, 2)} mm/s; by MuJoCo's defaults 100 kg on 1 kg "
+        f"sinks {percent(max(theirs))}"
+    )

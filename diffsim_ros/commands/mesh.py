@@ -35,18 +35,18 @@ def run(options: argparse.Namespace) -> int:
     from diffsim_ros.scene import mesh_files
     from diffsim_ros.scene.mesh_report import check_tets
 
-    path, place, volume = Path(options.file), "diffsim mesh", None
+    path, place, surface = Path(options.file), "diffsim mesh", None
     for key, value in (("--edge", options.edge), ("--scale", options.scale)):
         if value is not None and not value > 0:
             raise InputError(place, key, value, "a number > 0")
     if path.suffix.lower() in mesh_files.SURFACES:
-        mesh, volume = mesh_files.mesh_surface(path, options.scale, options.edge, place, str(path))
+        mesh, surface = mesh_files.mesh_surface(path, options.scale, options.edge, place, str(path))
     else:
         mesh_files.suffix_of(path, mesh_files.SURFACES + mesh_files.TETS, place, "file")
         mesh = mesh_files.read_tets(path, options.scale, place, str(path))
     any_size, least = options.scale is not None, options.least_angle
     mesh, report = check_tets(
-        mesh, place, str(path), least_angle=least, any_size=any_size, surface_volume=volume
+        mesh, place, str(path), least_angle=least, any_size=any_size, surface=surface
     )
     document = {"command": "mesh", "version": __version__, "file": str(path),
                 "status": "converged", "digest": mesh_files.digest_of(mesh)}  # fmt: skip
@@ -56,8 +56,9 @@ def run(options: argparse.Namespace) -> int:
         write_json(stage / "metrics.json", report.plain())
     figures = {**report.plain(), "worst": [_named(tet) for tet in report.worst]}
     print(table([[key, _shown(value)] for key, value in figures.items() if value is not None]))
-    if volume is not None and abs(report.volume / volume - 1) > APART:
-        print(f"warning: the tets' volume is {report.volume / volume - 1:+.1%} of the surface's: "
+    apart = 0.0 if surface is None else report.volume / surface.volume - 1
+    if abs(apart) > APART:
+        print(f"warning: the tets' volume is {apart:+.1%} of the surface's: "
               "a smaller --edge follows it more closely")  # fmt: skip
     return finish(options, folder, document["status"], report.plain())
 

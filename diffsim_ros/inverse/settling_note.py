@@ -6,7 +6,10 @@ gradient_settling.py).  With J' at those, column i is unsettled where
 
     |J'_i - J_i| > 0.25 |J_i|   (rms over phases and trials).
 
-`check_settling` looks closer: at smaller steps too, and at secants.
+`check_settling` looks closer: at smaller steps too, and at secants.  How large a change a
+derivative predicts (gradient_reach.py) is not looked at here: it compares the gradient of the
+objective with differences, and where a fit has ended that gradient is zero but for the tolerance,
+so nothing is left to compare; it takes 4 to 12 rollouts a parameter, which is more than SHARE.
 """
 
 from __future__ import annotations

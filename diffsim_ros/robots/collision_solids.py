@@ -6,6 +6,7 @@ edges are zero), a cylinder, or the inside of a mesh; so capsules and spheres ar
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from diffsim_ros.errors import InputError
+from diffsim_ros.surfaces import merge_surface, without_walls
 
 from .arm import Arm
 from .robot import Capsule, Robot
@@ -164,13 +166,16 @@ def checked_mesh(
 
 
 def mesh_field(vertices: np.ndarray, triangles: np.ndarray) -> Any:
-    """Distance of a mesh: signed where it is closed, else of a sheet."""
+    """Distance of a mesh: signed where it is closed, once vertices in one place are one, and walls
+    between volumes that touch are left out; else of a sheet."""
     from diffsim_ros import _engine
 
-    try:
-        return _Closed(_engine.TriangleMesh(vertices, triangles))
-    except _engine.InvalidInput:  # open, or turned inside out, or crossing itself
-        return _Sheet(vertices[triangles])
+    merged = merge_surface(vertices, triangles)
+    for x, faces in ((vertices, triangles), (merged.vertices, without_walls(merged.triangles))):
+        # open, or turned inside out, or crossing itself; then with what roundings part as one
+        with contextlib.suppress(_engine.InvalidInput):
+            return _Closed(_engine.TriangleMesh(x, faces))
+    return _Sheet(vertices[triangles])
 
 
 class _Closed:

@@ -15,6 +15,7 @@ import os
 import re
 import tempfile
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,16 @@ import numpy as np
 from diffsim_ros.errors import InputError
 from diffsim_ros.files import read_bytes, require_regular
 from diffsim_ros.scene import surface_files, tetwild
-from diffsim_ros.scene.merging import merge_surface
-from diffsim_ros.scene.mesh_report import check_extent, check_surface, enclosed_volume
+from diffsim_ros.scene.mesh_report import (
+    MeshedSurface,
+    check_extent,
+    check_surface,
+    enclosed_volume,
+)
 from diffsim_ros.scene.tets import TetMesh
 from diffsim_ros.scene.trial_reading import try_reading
 from diffsim_ros.scene.vtu_check import check_vtu
+from diffsim_ros.surfaces import Merged, merge_surface
 
 Array = np.ndarray
 SURFACES = (".obj", ".stl", ".ply")
@@ -65,10 +71,19 @@ def suffix_of(path: Path, accepted: tuple[str, ...], place: object, key: str) ->
 
 
 def read_triangles(path: Path, scale: float | None, place: object, key: str) -> tuple[Array, Array]:
-    """Vertices (n, 3) [m] and triangles (k, 3) of an .obj, .stl or .ply.
+    """Vertices (n, 3) [m] and triangles (k, 3), see `read_surface`."""
+    merged = read_surface(path, scale, place, key)
+    return merged.vertices, merged.triangles
+
+
+def read_surface(
+    path: Path, scale: float | None, place: object, key: str, *, quiet: bool = False
+) -> Merged:
+    """The triangles of an .obj, .stl or .ply, in m.
 
     Vertices are numbered as in the file, without those of no triangle and those in the place of an
-    earlier one (merging.py).
+    earlier one (surfaces.py). A UserWarning counts those that were not in its place exactly.
+    quiet: without it, of what is drawn alone
     """
     suffix = suffix_of(path, SURFACES, place, key)
     trimesh = _library("trimesh", place, key)
@@ -86,11 +101,16 @@ def read_triangles(path: Path, scale: float | None, place: object, key: str) -> 
         raise InputError(place, key, f"{path}: a vertex that is missing", rule)
     if not np.isfinite(vertices[triangles]).all():
         raise InputError(place, key, f"{path}: a vertex that is not finite", rule)
-    vertices, triangles = merge_surface(vertices, triangles)
-    vertices = vertices * (1.0 if scale is None else scale)
+    factor = 1.0 if scale is None else scale
+    found = merge_surface(vertices, triangles)
+    found = replace(found, vertices=factor * found.vertices, apart=factor * found.apart)
     if scale is None:
-        check_extent(np.ptp(vertices, axis=0), place, key)
-    return vertices, triangles
+        check_extent(np.ptp(found.vertices, axis=0), place, key)
+    if found.near and not quiet:
+        text = (f"{path}: {found.near} vertices on open edges became one with others up to "
+                f"{found.apart:.2g} m from them")  # fmt: skip
+        warnings.warn(f"{place}: {key}: {text}", UserWarning, stacklevel=2)
+    return found
 
 
 def read_tets(path: Path, scale: float | None, place: object, key: str) -> TetMesh:
@@ -215,15 +235,16 @@ def cache_folder() -> Path:
 
 def mesh_surface(
     path: Path, scale: float | None, edge: float | None, place: object, key: str
-) -> tuple[TetMesh, float]:
-    """Mesh a closed surface with tets of about `edge` [m]; return them and its volume [m^3].
+) -> tuple[TetMesh, MeshedSurface]:
+    """Mesh a closed surface with tets of about `edge` [m]; return them and what is known of it.
 
     The result is kept in `cache_folder()` under the content of the surface, and taken from there.
     """
-    vertices, triangles = read_triangles(path, scale, place, key)
-    triangles = check_surface(vertices, triangles, place, key)
+    read = read_surface(path, scale, place, key)
+    vertices, triangles = read.vertices, check_surface(read.vertices, read.triangles, place, key)
     diagonal = float(np.linalg.norm(np.ptp(vertices, axis=0)))
-    volume = enclosed_volume(vertices, triangles)
+    volume, walls = enclosed_volume(vertices, triangles), len(read.triangles) - len(triangles)
+    surface = MeshedSurface(volume, read.same, read.near, walls)
     edge = EDGE_SHARE * diagonal if edge is None else edge
     if not edge < diagonal:
         raise InputError(
@@ -235,7 +256,7 @@ def mesh_surface(
     kept = cache_folder() / f"{digest.hexdigest()[:24]}.npz"
     if kept.is_file():
         with np.load(kept) as saved:
-            return TetMesh(saved["vertices"], saved["tets"]), volume
+            return TetMesh(saved["vertices"], saved["tets"]), surface
     try:
         mesh = TetMesh(*tetwild.tetrahedralize(vertices, triangles, edge / diagonal))
     except RuntimeError as error:
@@ -244,7 +265,7 @@ def mesh_surface(
     if not len(mesh.tets):
         raise InputError(place, key, str(path), "a surface that encloses a volume", "finer `edge`")
     _keep(kept, mesh)
-    return mesh, volume
+    return mesh, surface
 
 
 def _keep(path: Path, mesh: TetMesh) -> None:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from diffsim_ros.errors import InputError
-from diffsim_ros.scene.merging import doubled, join_volumes, without_walls
+from diffsim_ros.scene.merging import join_volumes
 from diffsim_ros.scene.tets import (
     EDGES,
     TetMesh,
@@ -16,6 +16,7 @@ from diffsim_ros.scene.tets import (
     signed_volumes,
     triangle_areas,
 )
+from diffsim_ros.surfaces import doubled, without_walls
 
 Array = np.ndarray
 SLIVER = 5.0  # least dihedral angle [deg] below which a tet counts as a sliver
@@ -35,6 +36,22 @@ class PoorTet:
 
 
 @dataclass(frozen=True)
+class MeshedSurface:
+    """What is known of the surface that was meshed.
+
+    volume  [m^3] that it encloses
+    merged  vertices of the file in the place of an earlier one
+    joined  vertices on open edges that became one with others a rounding away
+    walls   triangles that were left out where volumes touch
+    """
+
+    volume: float
+    merged: int
+    joined: int
+    walls: int
+
+
+@dataclass(frozen=True)
 class MeshReport:
     """Figures of a tetrahedral mesh as it is used.
 
@@ -47,7 +64,8 @@ class MeshReport:
     flipped     tets that were numbered in reverse (all of them, or none)
     unused      vertices of the file that no tet has; they are left out
     merged      vertices of different volumes in the place of another, which are one with it now
-    surface_volume  [m^3] that the surface encloses which was meshed; None: no surface was
+    surface_volume, surface_merged, surface_joined, surface_walls   of the surface that was meshed,
+                see MeshedSurface; None: no surface was
     """
 
     vertices: int
@@ -69,6 +87,9 @@ class MeshReport:
     unused: int = 0
     merged: int = 0
     surface_volume: float | None = None
+    surface_merged: int | None = None
+    surface_joined: int | None = None
+    surface_walls: int | None = None
 
     def plain(self) -> dict:
         """The figures as plain data, for result files."""
@@ -83,12 +104,12 @@ def check_tets(
     *,
     least_angle: float = SLIVER,
     any_size: bool = False,
-    surface_volume: float | None = None,
+    surface: MeshedSurface | None = None,
     remedy: str = "mesh again, or allow them with least_angle",
 ) -> tuple[TetMesh, MeshReport]:
     """Return the mesh without unused vertices and with positive tets, and its figures.
 
-    surface_volume: [m^3] of the surface that was meshed, for the report.
+    surface: that was meshed, for the report.
     remedy: against slivers, for the error message.
     Raises InputError for broken indices, inverted, degenerate or sliver tets, loose parts, and a
     size that no metres have (unless `any_size`).
@@ -117,7 +138,7 @@ def check_tets(
     if not any_size:
         check_extent(extent, place, key)
     counts = 1, len(slivers), flipped, unused, merged
-    return mesh, _figures(mesh, angles, extent, *counts, surface_volume)
+    return mesh, _figures(mesh, angles, extent, *counts, surface)
 
 
 def check_extent(extent: Array, place: object, key: str) -> None:
@@ -134,9 +155,7 @@ def check_extent(extent: Array, place: object, key: str) -> None:
         )
 
 
-def _figures(
-    mesh, angles, extent, parts, slivers, flipped, unused, merged, surface_volume
-) -> MeshReport:
+def _figures(mesh, angles, extent, parts, slivers, flipped, unused, merged, meshed) -> MeshReport:
     surface, ratios = TetMesh(mesh.vertices, mesh.corners).boundary(), radius_ratios(mesh)
     worst = tuple(
         PoorTet(
@@ -168,7 +187,7 @@ def _figures(
         flipped=flipped,
         unused=unused,
         merged=merged,
-        surface_volume=surface_volume,
+        **({f"surface_{key}": value for key, value in asdict(meshed).items()} if meshed else {}),
     )
 
 

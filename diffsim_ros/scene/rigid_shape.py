@@ -19,11 +19,11 @@ import numpy as np
 from diffsim_ros import meshes
 from diffsim_ros.rotation import quat_matrix
 from diffsim_ros.scene import shapes
-from diffsim_ros.scene.merging import without_walls
-from diffsim_ros.scene.mesh_files import read_triangles
+from diffsim_ros.scene.mesh_files import read_surface
 from diffsim_ros.scene.mesh_mass import check_outward, farthest, insets, moments, winding
 from diffsim_ros.scene.mesh_report import check_surface
 from diffsim_ros.scene.shapes import ContactSpheres, symmetric
+from diffsim_ros.surfaces import without_walls
 
 Array = np.ndarray
 BALL = 4  # subdivisions of a sphere's picture
@@ -383,7 +383,8 @@ def _mark(file: str) -> tuple[int, int] | None:
 def _read(
     file: str, scale: float | None, place: str, key: str, mark: tuple | None, *, closed: bool
 ) -> tuple[Array, Array]:
-    vertices, triangles = read_triangles(Path(file), scale, place, key)
+    read = read_surface(Path(file), scale, place, key, quiet=not closed)
+    vertices, triangles = read.vertices, read.triangles
     if closed:
         check_surface(vertices, triangles, place, key)
         triangles = without_walls(triangles)

@@ -258,11 +258,11 @@ def test_a_surface_is_meshed_once_and_kept(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     solid, path = tets.box([0.1, 0.1, 0.2], [1, 1, 1]), tmp_path / "block.obj"
     obj(path, solid.vertices, solid.boundary()[:, ::-1])  # inside out: it is turned
-    mesh, volume = mesh_files.mesh_surface(path, None, None, "x", "k")
-    assert volume == pytest.approx(0.002)
-    mesh, report = check_tets(mesh, "x", "k", surface_volume=volume)
+    mesh, surface = mesh_files.mesh_surface(path, None, None, "x", "k")
+    assert surface.volume == pytest.approx(0.002)
+    mesh, report = check_tets(mesh, "x", "k", surface=surface)
     assert report.volume == pytest.approx(0.002, rel=0.01) and report.tets > 50
-    assert report.surface_volume == volume
+    assert report.surface_volume == surface.volume
     again, _ = mesh_files.mesh_surface(path, None, None, "x", "k")
     assert mesh_files.digest_of(check_tets(again, "x", "k")[0]) == mesh_files.digest_of(mesh)
     assert len(list(mesh_files.cache_folder().iterdir())) == 1

@@ -220,9 +220,9 @@ def _resolution(reader: Reader, shape: dict, name: str, key: str) -> None:
 
 def _from_file(values: dict, place: str, key: str) -> tuple[TetMesh, MeshReport]:
     path, scale = Path(values["file"]), values.get("scale")
-    volume = None
+    surface = None
     if path.suffix.lower() in mesh_files.SURFACES:
-        mesh, volume = mesh_files.mesh_surface(path, scale, values.get("edge"), place, key)
+        mesh, surface = mesh_files.mesh_surface(path, scale, values.get("edge"), place, key)
     elif path.suffix.lower() in mesh_files.TETS:
         if values.get("edge") is not None:
             raise InputError(
@@ -234,7 +234,7 @@ def _from_file(values: dict, place: str, key: str) -> tuple[TetMesh, MeshReport]
         mesh_files.suffix_of(path, known, place, f"{key}.file")
     mesh, report = check_tets(
         mesh, place, f"{key}.file", least_angle=values["least_angle"], any_size=scale is not None,
-        surface_volume=volume,
+        surface=surface,
     )  # fmt: skip
     if report.merged:
         text = f"{report.merged} vertices were merged where volumes of the mesh share an interface"
