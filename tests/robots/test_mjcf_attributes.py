@@ -162,7 +162,6 @@ ATTRIBUTES = [
      'body1="stand" body2="held" anchor="0 0 0.1" torquescale="0"', ""),
     ('<connect name="hang" body1="stand" body2="held" anchor="0 0 0"', '<weld name="hang" '
      'body1="stand" body2="held"', ""),
-    ('limited="false"', 'limited="true" solimplimit="0.5 0.6 0.01 0.5 2"', ""),
     ('name="round" type="ball"', 'name="round" type="ball" armature="0.05"', "armature of ball"),
     ('name="round" type="ball"', 'name="round" type="ball" stiffness="3"', "stiffness of ball"),
     ('name="round" type="ball"', 'name="round" type="ball" frictionloss="1"', "frictionloss of b"),
