@@ -173,6 +173,7 @@ def summary(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
         ran = [status for status in ran if not status.startswith("refused")]
         found[kind] = {
             "models": len(own), **{word.replace(" ", "_"): n for word, n in counts.items()},
+            "mended": sum(bool(row.get("mended")) and verdict(row) == "taken" for row in own),
             "taken_share": counts["taken"] / due if due else None,
             "implicit": dict(Counter(row["implicit"] for row in own if "implicit" in row)),
             "velocity": dict(ended),

@@ -30,6 +30,8 @@ DIFFERENCE = 1e-6
 GRADIENT_STEPS = 10
 LIGHT = 1e-9
 """Mass [kg] below which a body only stands between joints."""
+MENDS = "`inertia: mend`"
+"""In the refusal of an inertia that no body has: what takes it."""
 ROW_MARK = "ZOO-ROW "
 """Before a row on stdout, where libraries write too."""
 SAYS = re.compile(
@@ -52,7 +54,8 @@ def examine(path: Path) -> dict[str, Any]:
     """The row of a model; a stage that was not reached is absent.
 
     file, kind; peer: "" or why Pinocchio or MuJoCo refuses it; moves: whether something moves;
-    tree, scene: "" or why it is refused; crash: an exception that is no InputError; named: what is
+    tree, scene: "" or why it is refused; mended: why it was, until the option that the refusal
+    prints was taken; crash: an exception that is no InputError; named: what is
     named as unused; mass, acceleration: largest differences as shares of the largest entry;
     implicit, velocity: status of 0.1 s; gradient: share by which it differs from a difference
     """
@@ -77,10 +80,14 @@ def _urdf(path: Path, row: dict[str, Any]) -> None:
         row["peer"], row["moves"] = "", peer.nv > 0
     except Exception as error:
         peer, row["peer"], row["moves"] = None, str(error)[:200], False
+    robot = {"urdf": str(path)}
     tree = _taken(row, "tree", lambda: load_tree(path))
+    if tree is None and MENDS in row["tree"]:
+        row["mended"], robot["inertia"] = row["tree"], "mend"
+        tree = _taken(row, "tree", lambda: load_tree(path, inertia="mend"))
     if tree is not None and peer is not None and peer.nv:
         row["mass"], row["acceleration"] = _beside_pinocchio(tree.model, peer)
-    _scene(path, row, {"urdf": str(path)}, np.array([0, 0, -9.81]))
+    _scene(path, row, robot, np.array([0, 0, -9.81]))
 
 
 def _taken(row: dict[str, Any], word: str, load: Any) -> Any:
