@@ -20,17 +20,17 @@ CoordinateForce::Phi Motor::phi(const Window& window, const VectorXd& p, const J
            "take a step of " + std::to_string(keys_.interval()) + " s or less");
   }
   const double k = p[stiffness_], c = p[damping_], error = key.value(p) - at.q;
-  double lag = -at.rate;
-  for (int i = 0; i <= scheme.order; ++i) {
-    lag += scheme.rate[i] * keys_.at(window.t - i * scheme.h).value(p);
+  Keys::Piece pieces[3] = {key};  // at most BDF2's
+  double lag = -at.rate + scheme.rate[0] * key.value(p);
+  for (int i = 1; i <= scheme.order; ++i) {
+    pieces[i] = keys_.at(window.t - i * scheme.h);
+    lag += scheme.rate[i] * pieces[i].value(p);
   }
   if (by) {
     by->emplace_back(stiffness_, error);
     by->emplace_back(damping_, lag);
     add_key(key, k);
-    for (int i = 0; i <= scheme.order; ++i) {
-      add_key(keys_.at(window.t - i * scheme.h), c * scheme.rate[i]);
-    }
+    for (int i = 0; i <= scheme.order; ++i) add_key(pieces[i], c * scheme.rate[i]);
   }
   return {k * error + c * lag, -k, -c};
 }

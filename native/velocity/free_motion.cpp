@@ -10,6 +10,7 @@
 //
 // Iterations solve with M + h dphi/du', along the tree, which leaves c to converge by itself, by
 // about h |u| each; where that is slow, with dc/du too.
+#include <algorithm>
 #include <cmath>
 
 #include "illinois.hpp"
@@ -73,15 +74,16 @@ void VelocityStepper::free_residual(const Window& start, const VectorXd& p, bool
   bias_.setZero();
   if (first) {
     at_.accelerate(nullptr);
+    at_.add_inertia(p, nullptr, &written_, bias_);
   } else {
     mid_ = (start_rates_ + free_) / 2;
     change_ = (free_ - start_rates_) / h_;
-    at_.move(mid_);
-    at_.accelerate(&change_);
+    at_.add_tree_inertia(p, mid_, change_, written_, bias_);
   }
-  at_.add_inertia(p, first ? nullptr : &change_, &written_, bias_);
   if (!joints_act_) return;
-  joints.evaluate(whole_step(start), h_, p, free_, joint_free_);
+  const Window window = whole_step(start);
+  if (first) joints.evaluate_linear(window, h_, p, free_, joint_linear_);
+  joints.evaluate_from(joint_linear_, start_rates_, window, h_, p, free_, joint_free_);
   for (const int dof : joints.dofs()) bias_[dof] += joint_free_.value[dof];
 }
 
@@ -125,7 +127,15 @@ bool VelocityStepper::set_free_step(int index, const VectorXd& p, int iteration)
     for (const int place : model.joints) rows[place] = -h_ * bias_[dofs[place]];
   }
   const bool bends = joints_act_ && model_->joint_forces().bends(index);
-  if ((iteration == 0 || bends) && !factor(index, p, joint_free_.slope, island.M)) return false;
+  const auto bent = [&] {
+    return std::any_of(model.joints.begin(), model.joints.end(), [&](int place) {
+      return joint_free_.slope[dofs[place]] != factored_[dofs[place]];
+    });
+  };
+  if (iteration == 0 || (bends && bent())) {
+    if (!factor(index, p, joint_free_.slope, island.M)) return false;
+    for (const int place : model.joints) factored_[dofs[place]] = joint_free_.slope[dofs[place]];
+  }
   island.M.solve(rows.data());
   if (island.newton) {
     set_tree_slopes(index);
@@ -162,9 +172,8 @@ bool VelocityStepper::improve_free(int index, const Window& start, const VectorX
   const bool rounding = size <= kRateRounding * (scale + noise(index, start));
   double share = 1;
   if (!rounding && joints_act_ && model_->joint_forces().bends(index)) {
-    VectorXd du = VectorXd::Zero(free_.size()), step = VectorXd::Zero(island.M.size());
-    for (const int place : model.joints) du[model.dofs[place]] = step[place] = island.rates[place];
-    share = share_of(index, start, p, free_, du, island.M.square(step.data()));
+    for (const int place : model.joints) by_joints_[model.dofs[place]] = island.rates[place];
+    share = share_of(index, start, p, free_, by_joints_);
   }
   for (std::size_t k = 0; k < model.dofs.size(); ++k) {
     free_[model.dofs[k]] += island.rates[static_cast<Eigen::Index>(k)];
@@ -212,13 +221,16 @@ std::string VelocityStepper::name_moved(int dof) {
 }
 
 double VelocityStepper::share_of(int index, const Window& start, const VectorXd& p,
-                                 const VectorXd& u, const VectorXd& du, double square) const {
+                                 const VectorXd& u, const VectorXd& du) const {
   const JointForces& joints = model_->joint_forces();
   const Window window = whole_step(start);
+  const double end = -h_ * joints.bend(index, window, h_, p, u, du, 1);
+  if (!(end < 0)) return 1;
+  const VectorXd step = du(model_->islands()[index].dofs);
+  const double square = islands_[index].M.square(step.data());
   const auto slope = [&](double share) {
     return (1 - share) * square - h_ * joints.bend(index, window, h_, p, u, du, share);
   };
-  const double end = slope(1);
   if (!(end < -kOvershoot * square)) return 1;
   return illinois(0, square, 1, end, kShareTrials, [&](double share) {
     const double f = slope(share);
@@ -232,9 +244,10 @@ bool VelocityStepper::solve_pressed(int index, const Window& start, const Vector
   const auto& dofs = model_->islands()[index].dofs;
   if (!solve_contacts(island, index, &start.now(), h_)) return false;
   if (!joints_act_ || !joints.bends(index) || !presses(island)) return true;
+  const Window window = whole_step(start);
+  if (joints.straight(index, window, h_, p, free_, rates_)) return true;
   island.free = island.M;
   island.apart = true;
-  const Window window = whole_step(start);
   joints.evaluate(window, h_, p, free_, joint_free_);
   VectorXd u = free_, du = VectorXd::Zero(u.size()), step(island.M.size());
   double last = kInfinity;
@@ -242,7 +255,6 @@ bool VelocityStepper::solve_pressed(int index, const Window& start, const Vector
     double size = 0, scale = 0;
     for (std::size_t j = 0; j < dofs.size(); ++j) {
       const double by = du[dofs[j]] = rates_[dofs[j]] - u[dofs[j]];
-      step[static_cast<Eigen::Index>(j)] = by;
       size = std::max(size, std::abs(by));
       scale = std::max(scale, std::abs(rates_[dofs[j]]) + std::abs(start_rates_[dofs[j]]));
     }
@@ -250,7 +262,7 @@ bool VelocityStepper::solve_pressed(int index, const Window& start, const Vector
     const bool rounding = size <= kRateRounding * (scale + noise(index, start));
     if (size <= 10 * kExact * scale || (rounding && size > last / 2)) return true;
     last = size;
-    u += (rounding ? 1 : share_of(index, start, p, u, du, island.M.square(step.data()))) * du;
+    u += (rounding ? 1 : share_of(index, start, p, u, du)) * du;
     joints.evaluate(window, h_, p, u, joint_);
     if (!factor(index, p, joint_.slope, island.M)) return false;
     step.setZero();
@@ -271,21 +283,35 @@ bool VelocityStepper::solve_pressed(int index, const Window& start, const Vector
 void VelocityStepper::linearize(const Window& start, const VectorXd& p) {
   const JointForces& joints = model_->joint_forces();
   const Window window = whole_step(start);
-  for (auto* rows : {&joint_free_, &joint_}) {
-    if (joints_act_) {
-      joints.evaluate(window, h_, p, rows == &joint_ ? rates_ : free_, *rows);
-    } else {
-      for (const int dof : joints.dofs()) rows->slope[dof] = rows->by_pose[dof] = 0;
-    }
+  bool apart = false;
+  for (std::size_t i = 0; i < islands_.size(); ++i) {
+    islands_[i].apart = bends_apart(static_cast<int>(i), window, p);
+    apart = apart || islands_[i].apart;
+  }
+  if (joints_act_) {
+    joints.evaluate(window, h_, p, rates_, joint_);
+  } else {
+    for (const int dof : joints.dofs()) joint_.slope[dof] = joint_.by_pose[dof] = 0;
+  }
+  if (apart) joints.evaluate(window, h_, p, free_, joint_free_);
+  for (const int dof : joints.dofs()) {
+    if (apart) break;
+    joint_free_.slope[dof] = joint_.slope[dof];
+    joint_free_.by_pose[dof] = joint_.by_pose[dof];
   }
   for (std::size_t i = 0; i < islands_.size(); ++i) {
     Island& island = islands_[i];
     const int index = static_cast<int>(i);
     factor(index, p, joint_.slope, island.M);
-    island.apart = joints_act_ && joints.bends(index) && presses(island);
     if (island.apart) factor(index, p, joint_free_.slope, island.free);
     if (!island.touches.empty()) set_jacobian(island, index);
   }
+}
+
+bool VelocityStepper::bends_apart(int index, const Window& window, const VectorXd& p) const {
+  const JointForces& joints = model_->joint_forces();
+  return joints_act_ && joints.bends(index) && presses(islands_[index]) &&
+         !joints.straight(index, window, h_, p, free_, rates_);
 }
 
 void VelocityStepper::set_mid_step(const VectorXd& p) {

@@ -27,7 +27,7 @@ void JointForces::add(const CoordinateForce* element, int damping, const Coordin
   const int island = island_of[at.dof];
   forces_.push_back({element, damping, island, at.dof, at.first, at.ratio, at.shift});
   any_[island] = true;
-  if (element && !element->linear()) bends_[island] = true;
+  if (forces_.back().bends()) bends_[island] = any_bends_ = true;
   if (std::find(dofs_.begin(), dofs_.end(), at.dof) == dofs_.end()) dofs_.push_back(at.dof);
 }
 
@@ -72,20 +72,56 @@ JointForces::Rows JointForces::rows(Eigen::Index ndof) {
 void JointForces::evaluate(const Window& window, double h, const VectorXd& p, const VectorXd& u,
                            Rows& to) const {
   for (const int dof : dofs_) to.value[dof] = to.slope[dof] = to.by_pose[dof] = 0;
+  for (const Force& force : forces_) add_to(force, window, h, p, u, to);
+}
+
+void JointForces::add_to(const Force& force, const Window& window, double h, const VectorXd& p,
+                         const VectorXd& u, Rows& to) const {
+  const CoordinateForce::Phi f = phi(force, window, h, p, u[force.dof], nullptr);
+  const double square = force.ratio * force.ratio;
+  to.value[force.dof] -= force.ratio * f.value;
+  to.slope[force.dof] -= square * (h * f.by_q + f.by_rate);
+  to.by_pose[force.dof] -= square * f.by_q;
+}
+
+void JointForces::evaluate_linear(const Window& window, double h, const VectorXd& p,
+                                  const VectorXd& u, Rows& to) const {
+  for (const int dof : dofs_) to.value[dof] = to.slope[dof] = to.by_pose[dof] = 0;
   for (const Force& force : forces_) {
-    const CoordinateForce::Phi f = phi(force, window, h, p, u[force.dof], nullptr);
-    const double square = force.ratio * force.ratio;
-    to.value[force.dof] -= force.ratio * f.value;
-    to.slope[force.dof] -= square * (h * f.by_q + f.by_rate);
-    to.by_pose[force.dof] -= square * f.by_q;
+    if (!force.bends()) add_to(force, window, h, p, u, to);
   }
+}
+
+void JointForces::evaluate_from(const Rows& linear, const VectorXd& u_0, const Window& window,
+                                double h, const VectorXd& p, const VectorXd& u, Rows& to) const {
+  for (const int dof : dofs_) {
+    to.value[dof] = linear.value[dof] + linear.slope[dof] * (u[dof] - u_0[dof]);
+    to.slope[dof] = linear.slope[dof];
+    to.by_pose[dof] = linear.by_pose[dof];
+  }
+  if (!any_bends_) return;
+  for (const Force& force : forces_) {
+    if (force.bends()) add_to(force, window, h, p, u, to);
+  }
+}
+
+bool JointForces::straight(int island, const Window& window, double h, const VectorXd& p,
+                           const VectorXd& u, const VectorXd& to) const {
+  for (const Force& force : forces_) {
+    if (force.island != island || !force.bends() || u[force.dof] == to[force.dof]) continue;
+    for (const double at : {u[force.dof], to[force.dof]}) {
+      const CoordinateForce::Phi f = phi(force, window, h, p, at, nullptr);
+      if (f.value != 0 || f.by_q != 0 || f.by_rate != 0) return false;
+    }
+  }
+  return true;
 }
 
 double JointForces::bend(int island, const Window& window, double h, const VectorXd& p,
                          const VectorXd& u, const VectorXd& du, double share) const {
   double sum = 0;
   for (const Force& force : forces_) {
-    if (force.island != island || !force.element || force.element->linear()) continue;
+    if (force.island != island || !force.bends()) continue;
     const double by = du[force.dof], from = u[force.dof];
     const CoordinateForce::Phi f = phi(force, window, h, p, from, nullptr),
                                g = phi(force, window, h, p, from + share * by, nullptr);

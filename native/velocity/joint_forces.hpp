@@ -24,12 +24,22 @@ class JointForces {
   bool any(int island) const { return any_[island]; }
   /// Whether any of an island's is not linear.
   bool bends(int island) const { return bends_[island]; }
+  bool any_bends() const { return any_bends_; }
   const std::vector<int>& dofs() const { return dofs_; }
   static Rows rows(Eigen::Index ndof);
 
   /// Of a step of length h from window.now() with rates u (ndof) at its end.
   void evaluate(const Window& window, double h, const VectorXd& p, const VectorXd& u,
                 Rows& to) const;
+  /// The same from `linear`, the part of forces that are linear at rates u_0.
+  void evaluate_from(const Rows& linear, const VectorXd& u_0, const Window& window, double h,
+                     const VectorXd& p, const VectorXd& u, Rows& to) const;
+  /// Of those forces alone that are linear.
+  void evaluate_linear(const Window& window, double h, const VectorXd& p, const VectorXd& u,
+                       Rows& to) const;
+  /// Whether no force of an island bends between two rates: limits that are open at both.
+  bool straight(int island, const Window& window, double h, const VectorXd& p, const VectorXd& u,
+                const VectorXd& to) const;
   /// du . (values at u + share du, less those by the slopes at u).
   double bend(int island, const Window& window, double h, const VectorXd& p, const VectorXd& u,
               const VectorXd& du, double share) const;
@@ -56,15 +66,19 @@ class JointForces {
     int damping, island, dof;
     int first;  // of the coordinate in State::q; kNone: a rotation's rate
     double ratio, shift;
+    bool bends() const { return element && !element->linear(); }
   };
   void add(const CoordinateForce* element, int damping, const CoordinateFreedom& at,
            const std::vector<int>& island_of);
   void add_damping(const Joint& joint, const Scene& scene, const std::vector<int>& island_of);
+  void add_to(const Force& force, const Window& window, double h, const VectorXd& p,
+              const VectorXd& u, Rows& to) const;
   CoordinateForce::Phi phi(const Force& force, const Window& window, double h, const VectorXd& p,
                            double u, CoordinateForce::ByParameter* by) const;
 
   std::vector<Force> forces_;
   std::vector<bool> any_, bends_;
+  bool any_bends_ = false;
   std::vector<int> dofs_;
 };
 

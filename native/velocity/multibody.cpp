@@ -41,6 +41,19 @@ Matrix6 force_cross_matrix(const Vector6& F) {
   return out;
 }
 
+// Wrenches on joints' own coordinates, and armatures.
+void add_coordinates(const Multibody& model, const VectorXd& p, const VectorXd* udot,
+                     const VectorXd* on_nodes, VectorXd& r) {
+  const auto& nodes = model.scene().nodes();
+  for (std::size_t i = model.bodies().size(); on_nodes && i < nodes.size(); ++i) {
+    const int first = nodes[i].dof, count = nodes[i].size();
+    r.segment(first, count) += on_nodes->segment(first, count);
+  }
+  for (const auto& a : model.armatures()) {
+    if (udot) r[a.dof] += a.ratio * a.ratio * p[a.parameter] * (*udot)[a.dof];
+  }
+}
+
 }  // namespace
 
 Multibody::Multibody(const Scene& scene) : scene_(&scene), step_of_(scene.nodes().size(), -1) {
@@ -57,6 +70,7 @@ Multibody::Multibody(const Scene& scene) : scene_(&scene), step_of_(scene.nodes(
     }
     for (const Articulation::Link& link : at->links()) step_of_[link.node] = link.step;
   }
+  tree_steps_ = static_cast<int>(steps_.size());
   add_free_bodies();
   sort_elements();
   find_islands();
@@ -214,7 +228,9 @@ MultibodyState::MultibodyState(const Multibody& model)
       inertia_(model.bodies().size()),
       orientation_(model.bodies().size(), Matrix3d::Identity()),
       arm_(model.bodies().size()),
+      own_(model.steps().size()),
       I_(model.steps().size()),
+      loads_(model.steps().size()),
       F_(model.steps().size()) {}
 
 void MultibodyState::place(const VectorXd& p, const State& s) {
@@ -236,7 +252,7 @@ void MultibodyState::place(const VectorXd& p, const State& s) {
       S_[k].bottomRows<3>().setIdentity();
     }
   }
-  for (auto& I : I_) I = {};
+  for (auto& I : own_) I = {};
   for (std::size_t b = 0; b < inertia_.size(); ++b) {
     const Multibody::Body& body = model_->bodies()[b];
     arm_[b] = s.c.col(body.node) - origin_;
@@ -247,8 +263,9 @@ void MultibodyState::place(const VectorXd& p, const State& s) {
       inertia_[b].I = about_world_axes(p.segment<6>(body.inertia), orientation_[b]);
     }
     inertia_[b].I.add_parallel_axis(arm_[b], inertia_[b].h);
-    if (body.step >= 0) I_[body.step] += inertia_[b];
+    if (body.step >= 0) own_[body.step] += inertia_[b];
   }
+  I_ = own_;
   for (int k = static_cast<int>(I_.size()) - 1; k >= 0; --k) {
     const int parent = model_->steps()[k].parent;
     if (parent >= 0) I_[parent] += I_[k];
@@ -261,11 +278,8 @@ void MultibodyState::move(const VectorXd& u) {
     Vector6& rate = rate_[k];
     rate = S_[k].col(0) * u[step.dof];
     for (int i = 1; i < step.columns; ++i) rate += S_[k].col(i) * u[step.dof + i];
-    if (step.parent >= 0) {
-      parent_V_[k] = V_[step.parent];
-    } else {
-      parent_V_[k].setZero();
-    }
+    parent_V_[k].setZero();
+    if (step.parent >= 0) parent_V_[k] = V_[step.parent];
     V_[k] = parent_V_[k] + rate;
   }
 }
@@ -327,40 +341,54 @@ Matrix3d MultibodyState::own_inertia(const VectorXd& p, int body) const {
       .matrix();
 }
 
-void MultibodyState::add_inertia(const VectorXd& p, const VectorXd* udot, const VectorXd* on_nodes,
-                                 VectorXd& r) {
+void MultibodyState::add_axes_of(int count, VectorXd& r) {
   const auto& steps = model_->steps();
-  const auto& nodes = model_->scene().nodes();
-  for (auto& F : F_) F.setZero();
-  for (std::size_t b = 0; b < inertia_.size(); ++b) {
-    const Multibody::Body& body = model_->bodies()[b];
-    if (body.step < 0) continue;
-    ForceVector W;
-    if (body.mass >= 0) {
-      const MotionVector V(V_[body.step]);
-      W = inertia_[b] * MotionVector(A_[body.step]) + crossf(V, inertia_[b] * V);
-    }
-    if (on_nodes) {
-      const Node& n = nodes[body.node];
-      const Vector3d f = on_nodes->segment<3>(n.dof);
-      W.f += f;
-      W.n += arm_[b].cross(f);
-      if (n.kind == NodeKind::frame) W.n += on_nodes->segment<3>(n.dof + 3);
-    }
-    F_[body.step].head<3>() += W.n;
-    F_[body.step].tail<3>() += W.f;
-  }
-  for (int k = static_cast<int>(F_.size()) - 1; k >= 0; --k) {
+  for (int k = count - 1; k >= 0; --k) {
     for (int i = 0; i < steps[k].columns; ++i) r[steps[k].dof + i] += S_[k].col(i).dot(F_[k]);
     if (steps[k].parent >= 0) F_[steps[k].parent] += F_[k];
   }
-  for (std::size_t i = inertia_.size(); on_nodes && i < nodes.size(); ++i) {  // joint coordinates
-    for (int k = nodes[i].dof; k < nodes[i].dof + nodes[i].size(); ++k) r[k] += (*on_nodes)[k];
+}
+
+void MultibodyState::add_inertia(const VectorXd& p, const VectorXd* udot, const VectorXd* on_nodes,
+                                 VectorXd& r) {
+  const auto& nodes = model_->scene().nodes();
+  for (auto& W : loads_) W = {};
+  for (std::size_t b = 0; on_nodes && b < inertia_.size(); ++b) {
+    const Multibody::Body& body = model_->bodies()[b];
+    if (body.step < 0) continue;
+    const Node& n = nodes[body.node];
+    const Vector3d f = on_nodes->segment<3>(n.dof);
+    loads_[body.step] += {arm_[b].cross(f), f};
+    if (n.kind == NodeKind::frame) loads_[body.step].n += on_nodes->segment<3>(n.dof + 3);
   }
-  if (!udot) return;
-  for (const auto& a : model_->armatures()) {
-    r[a.dof] += a.ratio * a.ratio * p[a.parameter] * (*udot)[a.dof];
+  for (std::size_t k = 0; k < F_.size(); ++k) F_[k] = wrench_of(static_cast<int>(k)).vector();
+  add_axes_of(static_cast<int>(F_.size()), r);
+  add_coordinates(*model_, p, udot, on_nodes, r);
+}
+
+ForceVector MultibodyState::wrench_of(int step) const {
+  const MotionVector V(V_[step]), A(A_[step]);
+  return own_[step] * A + crossf(V, own_[step] * V) + loads_[step];
+}
+
+void MultibodyState::add_tree_inertia(const VectorXd& p, const VectorXd& u, const VectorXd& udot,
+                                      const VectorXd& nodes, VectorXd& r) {
+  for (int k = 0; k < model_->tree_steps(); ++k) {
+    const Multibody::Step& step = model_->steps()[k];
+    rate_[k] = A_[k] = parent_V_[k] = Vector6::Zero();
+    for (int i = 0; i < step.columns; ++i) {
+      rate_[k] += S_[k].col(i) * u[step.dof + i];
+      A_[k] += S_[k].col(i) * udot[step.dof + i];
+    }
+    if (step.parent >= 0) {
+      parent_V_[k] = V_[step.parent];
+      A_[k] += A_[step.parent] + cross(parent_V_[k], rate_[k]);
+    }
+    V_[k] = parent_V_[k] + rate_[k];
+    F_[k] = wrench_of(k).vector();
   }
+  add_axes_of(model_->tree_steps(), r);
+  add_coordinates(*model_, p, &udot, &nodes, r);
 }
 
 void MultibodyState::inertia_derivatives(int island, MatrixXd& D_q, MatrixXd& D_u) const {

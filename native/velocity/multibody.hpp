@@ -55,6 +55,8 @@ class Multibody {
 
   const Scene& scene() const { return *scene_; }
   const std::vector<Step>& steps() const { return steps_; }  // parents come first
+  /// Steps of joints and of bodies with joints, before those of bodies that are free.
+  int tree_steps() const { return tree_steps_; }
   const std::vector<Body>& bodies() const { return bodies_; }
   const std::vector<Island>& islands() const { return islands_; }
   const std::vector<Armature>& armatures() const { return armatures_; }
@@ -85,6 +87,7 @@ class Multibody {
 
   const Scene* scene_;
   std::vector<Step> steps_;
+  int tree_steps_ = 0;
   std::vector<Body> bodies_;
   std::vector<Island> islands_;
   std::vector<Armature> armatures_;
@@ -121,6 +124,10 @@ class MultibodyState {
   /// accelerate() first. `udot` as there; `nodes`, unless null: and of these wrenches on nodes
   /// (ndof, force and torque about the node).
   void add_inertia(const VectorXd& p, const VectorXd* udot, const VectorXd* nodes, VectorXd& r);
+  /// The same of trees at other rates u, wrenches on nodes being those of the last add_inertia();
+  /// moves trees to these rates.
+  void add_tree_inertia(const VectorXd& p, const VectorXd& u, const VectorXd& udot,
+                        const VectorXd& nodes, VectorXd& r);
   /// For the next one, after add_inertia().
   void sum_composites();
   /// Its derivatives by poses (tangent vectors of the independent nodes) and by rates: adds to the
@@ -153,7 +160,8 @@ class MultibodyState {
   const Vector6& acceleration(int step) const { return A_[step]; }
   /// Sum of the wrenches behind a step, by the last add_inertia().
   const Vector6& load(int step) const { return F_[step]; }
-  const RigidInertia& inertia(int body) const { return inertia_[body]; }
+  /// Of all bodies that move with a step.
+  const RigidInertia& inertia(int step) const { return own_[step]; }
   const Vector3d& arm(int body) const { return arm_[body]; }
   /// Of its inertia by p[body.inertia + entry].
   Symmetric3 inertia_slope(int body, int entry) const;
@@ -164,6 +172,10 @@ class MultibodyState {
   }
 
  private:
+  ForceVector wrench_of(int step) const;  // of its own bodies
+  /// Sums F_ of the first steps towards the root; adds S . F_.
+  void add_axes_of(int count, VectorXd& r);
+
   const Multibody* model_;
   LinkKinematics links_;
   Vector3d origin_ = Vector3d::Zero();
@@ -176,7 +188,8 @@ class MultibodyState {
   std::vector<RigidInertia> inertia_;             // per body, about O
   std::vector<Matrix3d> orientation_;             // body to world, where it has one
   std::vector<Vector3d> arm_;                     // from O
-  std::vector<RigidInertia> I_;                   // composites, per step
+  std::vector<RigidInertia> own_, I_;             // per step: of its bodies, composites
+  std::vector<ForceVector> loads_;                // per step: wrenches on nodes
   std::vector<Matrix6> B_;
   std::vector<Vector6> F_;
 };

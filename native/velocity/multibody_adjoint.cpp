@@ -69,14 +69,40 @@ void MultibodyAdjoint::velocity_terms(const MultibodyState& at, const VectorXd& 
 }
 
 void MultibodyAdjoint::add_inertia() {
-  for (std::size_t b = 0; b < model_->bodies().size(); ++b) {
-    const Multibody::Body& body = model_->bodies()[b];
-    if (body.step < 0 || body.mass < 0) continue;
-    const RigidInertia& I = at_->inertia(static_cast<int>(b));
-    const MotionVector V(at_->twist(body.step)), &W = twist_[weights][body.step];
+  for (int k = 0; k < static_cast<int>(model_->steps().size()); ++k) {
+    const RigidInertia& I = at_->inertia(k);
+    if (I.m == 0) continue;
+    const MotionVector V(at_->twist(k)), &W = twist_[weights][k];
     const ForceVector by_A = I * W;
-    Y_[body.step] += by_A;
-    X_[body.step] += crossf(V, by_A) - I * crossm(V, W) - crossf(W, I * V);
+    Y_[k] += by_A;
+    X_[k] += crossf(V, by_A) - I * crossm(V, W) - crossf(W, I * V);
+  }
+}
+
+void MultibodyAdjoint::add_momentum(const MultibodyState& at, const VectorXd& w, const VectorXd& du,
+                                    Eigen::Ref<VectorXd> x) {
+  at_ = &at;
+  const auto& steps = model_->steps();
+  const auto count = static_cast<int>(steps.size());
+  auto &W = twist_[weights], &A = twist_[end];
+  auto &Y = Y_, &F = pose_;  // I W, I A
+  for (auto* to : {&W, &A}) to->resize(count);
+  for (auto* to : {&Y, &F}) to->resize(count);
+  move(w, W);
+  move(du, A);
+  for (int k = 0; k < count; ++k) {
+    Y[k] = at.inertia(k) * W[k];
+    F[k] = at.inertia(k) * A[k];
+  }
+  for (int k = count - 1; k >= 0; --k) {
+    const ForceVector by_pose = crossf(A[k], Y[k]) + crossf(W[k], F[k]);
+    for (int i = 0; i < steps[k].columns; ++i) {
+      const auto S = at.axes(k).col(i);
+      x[steps[k].dof + i] -= S.head<3>().dot(by_pose.n) + S.tail<3>().dot(by_pose.f);
+    }
+    if (steps[k].parent < 0) continue;
+    Y[steps[k].parent] += Y[k];
+    F[steps[k].parent] += F[k];
   }
 }
 

@@ -29,6 +29,10 @@ class MultibodyAdjoint {
   /// moves.
   void velocity_terms(const MultibodyState& at, const VectorXd& w, VectorXd& to);
 
+  /// Of w . M du: adds its derivatives by poses to x (ndof). Sets the twists of the weights w.
+  void add_momentum(const MultibodyState& at, const VectorXd& w, const VectorXd& du,
+                    Eigen::Ref<VectorXd> x);
+
   MotionVector twist(Rates of, int node) const {
     const int step = node < 0 ? -1 : model_->step_of(node);
     return step < 0 ? MotionVector() : twist_[of][step];

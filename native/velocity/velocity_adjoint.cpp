@@ -19,6 +19,7 @@ namespace {
 
 constexpr double kAtLimit = 1e-12;  // of friction
 constexpr double kExactWeights = 1e-14;
+constexpr double kGuessed = 100;
 constexpr int kTreeIterations = 12;
 
 // What a parameter gets, -1: none; nothing where it is not active.
@@ -111,13 +112,13 @@ void VelocityStepper::recover_free(const Window& start, const VectorXd& p) {
     Island& island = islands_[i];
     if (!presses(island)) continue;
     const int index = static_cast<int>(i);
-    bends = bends || (joints_act_ && model_->joint_forces().bends(index));
     VectorXd pressed = island.H * island.problem.lambda;
     island.M.solve_lower(pressed.data());
     const auto& dofs = model_->islands()[i].dofs;
     for (std::size_t k = 0; k < dofs.size(); ++k) {
       free_[dofs[k]] -= pressed[static_cast<Eigen::Index>(k)];
     }
+    bends = bends || bends_apart(index, whole_step(start), p);
   }
   if (!bends) return;
   load_nodes(start, p);
@@ -243,7 +244,8 @@ void VelocityStepper::pull_trees(const std::vector<bool>* kicked) {
         free_weights_[dof] = next;
       }
     }
-    const double left = k == 0 ? 1 : size / last;
+    // In the first pass a guess, from another vector.
+    const double left = k == 0 ? kGuessed * size / first.lpNorm<Eigen::Infinity>() : size / last;
     if (size <= kExactWeights * scale || left * size <= kExactWeights * scale) return;
     last = size;
   }
@@ -344,28 +346,38 @@ void VelocityStepper::pull_forces(const Window& start, const VectorXd& p, Active
   pull_joint_forces(start, p, active, x, held);
   if (pressed) pull_contacts(prev, p, active, held);
   adjoint_.finish(x.col(0), v.col(0));
-  if (pressed) pull_pressed_inertia(p, active, x, v, held);
+  if (pressed) pull_pressed_inertia(active, x, held);
 }
 
 // w . M (u' - u_f), where M moves with the poses.
-void VelocityStepper::pull_pressed_inertia(const VectorXd& p, const ActiveColumns& active,
-                                           MatrixXd& x, MatrixXd& v, VectorXd& held) {
+void VelocityStepper::pull_pressed_inertia(const ActiveColumns& active, MatrixXd& x,
+                                           VectorXd& held) {
   const VectorXd w = -end_weights_;
   change_ = rates_ - free_;
-  at_.move(VectorXd::Zero(w.size()));
-  at_.accelerate(&change_);
-  bias_.setZero();
-  at_.add_inertia(p, &change_, nullptr, bias_);
-  adjoint_.begin(at_, start_rates_, w);
-  adjoint_.add_inertia();
+  adjoint_.add_momentum(at_, w, change_, x.col(0));
+  if (wants_inertia(active)) {
+    at_.move(VectorXd::Zero(w.size()));
+    at_.accelerate(&change_);
+  }
   pull_inertia_columns(active, change_, w, held);
-  adjoint_.finish(x.col(0), v.col(0));
+}
+
+bool VelocityStepper::wants_inertia(const ActiveColumns& active) const {
+  const auto& columns = active.column_of();
+  for (const Multibody::Body& body : model_->bodies()) {
+    if (body.mass >= 0 && columns[body.mass] >= 0) return true;
+    for (int e = 0; body.inertia >= 0 && e < 6; ++e) {
+      if (columns[body.inertia + e] >= 0) return true;
+    }
+  }
+  return false;
 }
 
 void VelocityStepper::pull_inertia_columns(const ActiveColumns& active, const VectorXd& udot,
                                            const VectorXd& w, VectorXd& held) const {
   const auto wanted = [&](int parameter) { return active.column_of()[parameter] >= 0; };
-  for (int b = 0; b < static_cast<int>(model_->bodies().size()); ++b) {
+  const int bodies = wants_inertia(active) ? static_cast<int>(model_->bodies().size()) : 0;
+  for (int b = 0; b < bodies; ++b) {
     const Multibody::Body& body = model_->bodies()[b];
     if (body.step < 0 || body.mass < 0) continue;
     const MotionVector W = adjoint_.twist(MultibodyAdjoint::weights, b), V(at_.twist(body.step)),

@@ -115,9 +115,11 @@ class VelocityStepper : public Stepper {
   std::string name_fastest(int index);
   std::string name_moved(int dof);
   bool set_free_step(int index, const VectorXd& p, int iteration);
-  /// Share of a step du that does not overshoot where joints' forces bend; square: du . M du.
+  /// Share of a step du (ndof) of an island that does not overshoot where joints' forces bend.
   double share_of(int index, const Window& start, const VectorXd& p, const VectorXd& u,
-                  const VectorXd& du, double square) const;
+                  const VectorXd& du) const;
+  /// Whether joints' forces of an island have other slopes at free_ than at rates_.
+  bool bends_apart(int index, const Window& window, const VectorXd& p) const;
   /// Contacts of an island, with joints' forces where they end.
   bool solve_pressed(int index, const Window& start, const VectorXd& p);
   /// M of an island with slopes of joints' forces (ndof), to be factored.
@@ -285,8 +287,7 @@ class VelocityStepper : public Stepper {
                          MatrixXd& x, VectorXd& held);
   void pull_forces(const Window& start, const VectorXd& p, ActiveColumns& active, MatrixXd& x,
                    MatrixXd& v, VectorXd& held);
-  void pull_pressed_inertia(const VectorXd& p, const ActiveColumns& active, MatrixXd& x,
-                            MatrixXd& v, VectorXd& held);
+  void pull_pressed_inertia(const ActiveColumns& active, MatrixXd& x, VectorXd& held);
   void pull_contacts(const State& prev, const VectorXd& p, const ActiveColumns& active,
                      VectorXd& held);
   void pull_contact(const Island& island, int i, const State& prev, const VectorXd& p,
@@ -297,6 +298,7 @@ class VelocityStepper : public Stepper {
     double gap;
   };
   void pull_touch(const Touch& touch, MultibodyAdjoint::Rates rates, const TouchWeights& by);
+  bool wants_inertia(const ActiveColumns& active) const;
   void pull_inertia_columns(const ActiveColumns& active, const VectorXd& udot, const VectorXd& w,
                             VectorXd& held) const;
 
@@ -308,6 +310,8 @@ class VelocityStepper : public Stepper {
   std::vector<Island> islands_;
   VectorXd start_rates_, free_, rates_, bias_, written_, u_;
   JointForces::Rows joint_free_, joint_;  // at u_f, u'
+  JointForces::Rows joint_linear_;        // of those that are linear, where the step begins
+  VectorXd factored_, by_joints_;         // scratch: slopes in a factor; a step of trees
   bool joints_act_ = false;
   int worst_dof_ = -1;
   VectorXd mid_, change_;

@@ -80,7 +80,11 @@ def test_an_empty_folder_says_where_models_are(tmp_path):
 
 
 def test_a_missed_bar_keeps_the_figures(folder):
-    (folder / "arm.urdf").write_text(ARM.replace("0.005", "5"))  # no body has this inertia
+    """Of two arms one has no mass; the other's inertia is no body's, which an option mends."""
+    (folder / "arm.urdf").write_text(ARM.replace('value="1"', 'value="0"'))
+    (folder / "mended.urdf").write_text(ARM.replace("0.005", "5"))
     with pytest.raises(Missed) as missed:
         zoo.study(folder=folder)
-    assert missed.value.figures["summary"]["urdf"]["refused"] == 1
+    found = missed.value.figures["summary"]["urdf"]
+    assert (found["refused"], found["taken"], found["mended"]) == (1, 1, 1)
+    assert found["off_unsaid"] == []
