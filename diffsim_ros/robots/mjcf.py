@@ -19,7 +19,7 @@ from diffsim_ros.rotation import quat_matrix, quat_multiply
 
 from .mjcf_couplings import Coupling, couplings
 from .mjcf_flags import Flags, flags_of
-from .mjcf_names import Names
+from .plain_names import Names, plain
 from .robot import NOTHING, FrameMotion, Inertial
 from .soft_constraint import GRAVITY, limit_of
 from .xml_file import xml_content, xml_tree
@@ -351,11 +351,6 @@ class Mjcf:
                 name = names.take("geom", self.name_of("geom", g), f"plane{g}")
                 found[name] = (normal, normal @ data.geom_xpos[g])
         return found
-
-
-def plain(name: str) -> str:
-    """A name as a scene may have it, but for others that are the same."""
-    return Names().take("", name, "")
 
 
 def _keyframes(names: list[str]) -> str:

@@ -32,7 +32,6 @@ class Flags:
     passive  gravity compensation and the medium's forces, which MuJoCo leaves out, too, where
              both springs and dampers are disabled
     groups   bits of the groups of actuators that are disabled
-    of_contact  words of flags that act where a file's contact does
     left     words of flags that nothing here acts on
     """
 
@@ -47,9 +46,15 @@ class Flags:
     actuation: bool
     clampctrl: bool
     refsafe: bool
+    filterparent: bool
     groups: int
-    of_contact: tuple[str, ...]
     left: tuple[str, ...]
+
+    @property
+    def of_contact(self) -> tuple[str, ...]:
+        """Words of the flags that act where a file's contact does."""
+        words = ("contact", "filterparent")
+        return tuple(f'{word}="disable"' for word in words if not getattr(self, word))
 
     def actuates(self, group: int) -> bool:
         """Whether actuators of a group act."""
@@ -62,17 +67,15 @@ def flags_of(model: Any) -> Flags:
     acts = {word: not off & bit for word, bit in DISABLED.items()}
     for word in ("equality", "frictionloss", "limit", "contact"):
         acts[word] &= acts["constraint"]
-    of_contact = tuple(f'{w}="disable"' for w in ("contact", "filterparent") if not acts[w])
     left = [f'{word}="enable"' for word in ENABLED_NAMED if on & ENABLED[word]]
     known = {"disable": (off, DISABLED | NO_EFFECT), "enable": (on, ENABLED)}
     for what, (bits, words) in known.items():
         beyond = bits & ~sum(words.values())
         left += [f'bit {k}="{what}"' for k in range(beyond.bit_length()) if beyond >> k & 1]
-    read = {word: acts[word] for word in acts if word not in ("constraint", "filterparent")}
+    del acts["constraint"]
     return Flags(
-        **read,
+        **acts,
         passive=acts["spring"] or acts["damper"],
         groups=int(model.opt.disableactuator),
-        of_contact=of_contact,
         left=tuple(left),
     )

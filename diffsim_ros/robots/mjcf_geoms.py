@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from itertools import combinations
 from typing import Any
 
@@ -12,6 +11,7 @@ from diffsim_ros.rotation import quat_matrix
 
 from .geoms import Law, TouchingGeom, hull, law, law_of, meet
 from .mjcf import Mjcf, touches
+from .plain_names import plain
 
 Array = np.ndarray
 KINDS = {0: "plane", 1: "height_field", 2: "sphere", 3: "capsule", 4: "ellipsoid", 5: "cylinder",
@@ -27,15 +27,9 @@ class MjcfContact:
     """
 
     def __init__(self, mjcf: Mjcf) -> None:
-        import mujoco
-
-        flag = mujoco.mjtDisableBit
         self.mjcf, self.model, self.lacking = mjcf, mjcf.model, []
-        flags = self.model.opt.disableflags
-        self.off = bool(flags & flag.mjDSBL_CONTACT)
-        self.filters = not flags & flag.mjDSBL_FILTERPARENT
-        safe = not flags & flag.mjDSBL_REFSAFE
-        self.least_time = 2 * float(self.model.opt.timestep) if safe else 0.0
+        self.flags = mjcf.flags
+        self.least_time = 2 * float(self.model.opt.timestep) if self.flags.refsafe else 0.0
         paired = {*self.model.pair_geom1.tolist(), *self.model.pair_geom2.tolist()}
         self.geoms: dict[int, TouchingGeom] = {}
         for g in range(self.model.ngeom):
@@ -45,7 +39,7 @@ class MjcfContact:
     def _read(self, g: int) -> None:
         model = self.model
         kind = KINDS.get(int(model.geom_type[g]))
-        name = re.sub(r"[^A-Za-z0-9_-]", "_", self.mjcf.name_of("geom", g)) or f"{kind}{g}"
+        name = plain(self.mjcf.name_of("geom", g)) or f"{kind}{g}"
         if kind is None:
             self.lacking.append(f"contact of geom {name}, a signed distance field")
             return
@@ -106,7 +100,7 @@ class MjcfContact:
 
     def pairs(self) -> list[tuple[int, int, Law]]:
         """Geoms that may touch, and how; each pair once."""
-        if self.off:
+        if not self.flags.contact:
             return []
         found = {key: own for key in self._explicit_keys() if (own := self._explicit(*key))}
         excluded = set(self.model.exclude_signature.tolist())
@@ -131,7 +125,7 @@ class MjcfContact:
         if one == other:
             return True
         up = [int(model.body_weldid[model.body_parentid[w]]) for w in (one, other)]
-        return bool(self.filters and one and other and (up[0] == other or up[1] == one))
+        return bool(self.flags.filterparent and one and other and (up[0] == other or up[1] == one))
 
     def _explicit_keys(self) -> list[tuple[int, int]]:
         ends = zip(self.model.pair_geom1.tolist(), self.model.pair_geom2.tolist(), strict=True)

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from diffsim_ros.robots.mjcf import Mjcf, MjcfJoint, Placed, plain
+from diffsim_ros.robots.mjcf import Mjcf, MjcfJoint, Placed
 from diffsim_ros.robots.mjcf_actuators import MjcfMotor
 from diffsim_ros.robots.mjcf_lines import MjcfLine
+from diffsim_ros.robots.plain_names import plain
 from diffsim_ros.scene import robot_pieces as pieces
 from diffsim_ros.units import MOST_TURNED
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 
+from diffsim_ros.robots.plain_names import Names
 from diffsim_ros.robots.robot import Robot
 
 PER_JOINT = ("angles", "rates", "damping", "friction", "armature")
@@ -19,12 +19,10 @@ def renamed(robot: Robot) -> Robot:
     Other characters become _; a joint named as a link is NAME_joint; what is there twice then gets
     a number.
     """
-    taken: set[str] = set()
-    links = {name: _own(name, taken, "") for name in robot.frames}
-    joints = {joint.name: _own(joint.name, taken, "_joint") for joint in robot.joints}
-    changed = {(kind, old): new for kind, names in (("link", links), ("joint", joints))
-               for old, new in names.items() if new != old}  # fmt: skip
-    if not changed:
+    names = Names()
+    links = {name: names.take("link", name, "") for name in robot.frames}
+    joints = {joint.name: names.take("joint", joint.name, "", "_joint") for joint in robot.joints}
+    if not names.renamed:
         return robot
     return replace(
         robot,
@@ -37,19 +35,8 @@ def renamed(robot: Robot) -> Robot:
                 for name, frame in robot.frames.items()},
         shapes=tuple(replace(shape, link=links[shape.link]) for shape in robot.shapes),
         odd_limits=tuple(joints[name] for name in robot.odd_limits),
-        renamed=changed,
+        renamed={(kind, old): new for kind, old, new in names.renamed},
     )  # fmt: skip
-
-
-def _own(name: str, taken: set[str], end: str) -> str:
-    """A name that nothing has yet."""
-    plain = re.sub(r"[^A-Za-z0-9_-]", "_", name)
-    found = plain if plain not in taken else plain + end
-    number = 2
-    while found in taken:
-        found, number = f"{plain}{end}_{number}", number + 1
-    taken.add(found)
-    return found
 
 
 def by_new_names(robot: Robot, options: dict) -> None:

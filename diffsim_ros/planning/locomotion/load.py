@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from diffsim_ros.fields import Reader, Section, join, present
 from diffsim_ros.robots.joint_values import joint_values
 from diffsim_ros.robots.mjcf import load_mjcf
 from diffsim_ros.robots.mjcf_tree import robot_of_mjcf
+from diffsim_ros.robots.plain_names import plain
 from diffsim_ros.robots.robot import Joint, Robot
 from diffsim_ros.robots.urdf import load_robot, tree_of
 from diffsim_ros.yaml_file import read_mapping, read_yaml
@@ -137,7 +137,7 @@ def _description(reader: Reader, given: dict) -> RobotDescription:
     )
     if not any(leg.end_effectors for leg in legs):
         raise reader.error("legs", top["legs"], "at least one leg with an end effector")
-    name = top["name"] or re.sub(r"[^A-Za-z0-9_-]", "_", Path(reader.place).stem)
+    name = top["name"] or plain(Path(reader.place).stem)
     return RobotDescription(reader.place, name, box, legs)
 
 

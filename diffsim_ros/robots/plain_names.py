@@ -1,8 +1,13 @@
-"""Names of an MJCF's things in a scene: letters, digits, _ and -, no two the same."""
+"""Names of a file's things in a scene: letters, digits, _ and -, no two the same."""
 
 from __future__ import annotations
 
 import re
+
+
+def plain(name: str) -> str:
+    """A name as a scene may have it, but for others that are the same."""
+    return re.sub(r"[^A-Za-z0-9_-]", "_", name)
 
 
 class Names:
@@ -21,7 +26,7 @@ class Names:
 
         again  what is put after a name that something else has
         """
-        name = re.sub(r"[^A-Za-z0-9_-]", "_", given) or otherwise
+        name = plain(given) or otherwise
         if again and name in self._taken:
             name += again
         name = self._free(name)
