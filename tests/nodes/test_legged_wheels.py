@@ -97,7 +97,8 @@ def test_wheels_that_a_killed_driver_left_turning_are_stopped(ros, capfd):
     driver.set_parameters([Parameter("dry_run", value=False)])
     ros.until(lambda: say(0.0, 4.0, 0.0, np.nan), "a command")
     assert controller.commands[0] == [0.0] * 4
-    assert f"{names[1]} turn, and no plan runs" in log()
+    text, logged = f"{names[1]} turn, and no plan runs", []  # logged after the command is sent
+    ros.until(lambda: logged.append(log()) or text in "".join(logged), text)
     seen.clear()
     ros.until(lambda: (say(0.0, 0.0, 0.0, 0.0), len(seen) > 3)[1], "states at rest")
     count = len(controller.commands)
