@@ -70,9 +70,11 @@ def suffix_of(path: Path, accepted: tuple[str, ...], place: object, key: str) ->
     return suffix
 
 
-def read_triangles(path: Path, scale: float | None, place: object, key: str) -> tuple[Array, Array]:
+def read_triangles(
+    path: Path, scale: float | None, place: object, key: str, *, quiet: bool = False
+) -> tuple[Array, Array]:
     """Vertices (n, 3) [m] and triangles (k, 3), see `read_surface`."""
-    merged = read_surface(path, scale, place, key)
+    merged = read_surface(path, scale, place, key, quiet=quiet)
     return merged.vertices, merged.triangles
 
 
@@ -83,7 +85,7 @@ def read_surface(
 
     Vertices are numbered as in the file, without those of no triangle and those in the place of an
     earlier one (surfaces.py). A UserWarning counts those that were not in its place exactly.
-    quiet: without it, of what is drawn alone
+    quiet: without it, of what is drawn alone, or read again
     """
     suffix = suffix_of(path, SURFACES, place, key)
     trimesh = _library("trimesh", place, key)
@@ -109,7 +111,7 @@ def read_surface(
     if found.near and not quiet:
         text = (f"{path}: {found.near} vertices on open edges became one with others up to "
                 f"{found.apart:.2g} m from them")  # fmt: skip
-        warnings.warn(f"{place}: {key}: {text}", UserWarning, stacklevel=2)
+        warnings.warn(text, UserWarning, stacklevel=1)  # once, whoever reads the file again
     return found
 
 

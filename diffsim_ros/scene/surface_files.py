@@ -51,8 +51,21 @@ def _bare(content: bytes) -> bytes:
     """The lines v (three numbers) and f (numbers of vertices) of an .obj."""
     content = re.sub(rb"\r\n?", b"\n", content)
     lines = re.findall(rb"(?m)^[ \t]*([vf][ \t][^\n#]*)", content.replace(b"\\\n", b" "))
-    text = re.sub(rb"/[^\s]*", b"", b"\n".join([b"", *lines, b""]))
+    text = _absolute(re.sub(rb"/[^\s]*", b"", b"\n".join([b"", *lines, b""])))
     return re.sub(rb"(?m)^(v(?:[ \t]+[^\s]+){3})[^\n]*", rb"\1", text)
+
+
+def _absolute(text: bytes) -> bytes:
+    """Lines v and f without vertices that are counted back from their face (-1: the one before)."""
+    if not re.search(rb"(?m)^f.*-", text):
+        return text
+    count, lines = 0, []
+    for line in text.split(b"\n"):
+        count += line.startswith(b"v")
+        if line.startswith(b"f"):
+            line = re.sub(rb"-(\d+)", lambda m, n=count: b"%d" % max(n + 1 - int(m[1]), 0), line)
+        lines.append(line)
+    return b"\n".join(lines)
 
 
 def _stl(path: Path, content: bytes, place: object, key: str) -> tuple[Array, Array]:

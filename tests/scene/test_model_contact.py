@@ -126,7 +126,8 @@ def mujoco_contacts(path):
 
 
 @pytest.mark.parametrize("option", ["", '<option><flag filterparent="disable"/></option>',
-                                    '<option><flag contact="disable"/></option>'])  # fmt: skip
+                                    '<option><flag contact="disable"/></option>',
+                                    '<option><flag constraint="disable"/></option>'])  # fmt: skip
 def test_what_touches_is_what_mujoco_has(tmp_path, option):
     """Masks, exclusions, pairs, welded bodies, parents, also those that are fixed to the world.
 

@@ -49,7 +49,7 @@ class MeshSdf(LevelSetFile):
         """Kept as .vdb under the content of the mesh where OpenVDB is."""
         from diffsim_ros import _engine
 
-        vertices, triangles = triangles_of(self.file, self.scale, "scene", "mesh")
+        vertices, triangles = triangles_of(self.file, self.scale, "scene", "mesh", quiet=True)
         settings = (self.voxel, self.band, self.smoothing)
         mark = hashlib.sha256(repr((_engine.vdb_format, *settings)).encode())
         mark.update(vertices.tobytes() + triangles.tobytes())
@@ -68,8 +68,8 @@ class MeshSdf(LevelSetFile):
 
 
 def triangles_of(
-    file: str, scale: float | None, place: object, key: str
+    file: str, scale: float | None, place: object, key: str, *, quiet: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
     """Vertices and outward triangles of a file; InputError if they are not closed."""
-    vertices, triangles = mesh_files.read_triangles(Path(file), scale, place, key)
+    vertices, triangles = mesh_files.read_triangles(Path(file), scale, place, key, quiet=quiet)
     return vertices, check_surface(vertices, triangles, place, key)
