@@ -140,7 +140,7 @@ def test_a_goal_that_is_received_meanwhile_is_refused_although_it_is_active_agai
 def test_a_motion_that_does_not_stop_keeps_the_driver_active_and_busy(bench, manager, monkeypatch):
     monkeypatch.setattr(Driver, "STOPPING", 0.3)
     bench.drive(gripper="none").known().send(LONG)
-    bench.until(0.5)
+    bench.until(1.0)  # at 0.1 rad/s; at 0.5 s it is slow enough to count as resting
     bench.lab.paused = True  # its time stands, so nothing can come to rest
     assert not manager.change("deactivate") and manager.state == "active"
     status, result = bench.ros.act(bench.client, convert_motion.execute_goal(MOTION))
