@@ -386,9 +386,9 @@ class Scene:
         """
         Mass points for cloth and strings: vertices (n, 3) [m], their mass together [kg], `shares` (n,) of it (default: alike). patches: (factor, parts of the shares (n,)) of what weighs `factor` times that, parameters NAME.patches[k].factor. They are the points `name`; start and glued as for add_solid.
         """
-    def add_motor(self, name: str, *, joint: str, kind: str = 'position', keys: typing.Any, interval: typing.SupportsFloat | typing.SupportsIndex = 0.0, stiffness: typing.SupportsFloat | typing.SupportsIndex = 0.0, damping: typing.SupportsFloat | typing.SupportsIndex = 0.0) -> None:
+    def add_motor(self, name: str, *, joint: str, kind: str = 'position', keys: typing.Any, interval: typing.SupportsFloat | typing.SupportsIndex = 0.0, stiffness: typing.SupportsFloat | typing.SupportsIndex = 0.0, damping: typing.SupportsFloat | typing.SupportsIndex = 0.0, effort_lower: typing.SupportsFloat | typing.SupportsIndex | None = None, effort_upper: typing.SupportsFloat | typing.SupportsIndex | None = None) -> None:
         """
-        On a joint's angle or displacement: 'position' follows keys with stiffness and damping, 'torque' ('force' on sliders) applies them; keys are a number, or (n,) `interval` seconds apart, linear in between; parameters NAME.target[k], .torque[k] or .force[k].
+        On a joint's angle or displacement: 'position' follows keys with stiffness and damping, 'torque' ('force' on sliders) applies them; keys are a number, or (n,) `interval` seconds apart, linear in between; parameters NAME.target[k], .torque[k] or .force[k]. effort_lower, effort_upper [N m or N]: the torque or force is cut off at them.
         """
     def add_particle(self, name: str, *, mass: typing.SupportsFloat | typing.SupportsIndex, position: typing.Annotated[numpy.typing.ArrayLike, numpy.float64, "[3, 1]"] = ..., velocity: typing.Annotated[numpy.typing.ArrayLike, numpy.float64, "[3, 1]"] = ...) -> None:
         ...

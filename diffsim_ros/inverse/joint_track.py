@@ -5,8 +5,8 @@ With the coordinate q of a joint at rows of a rollout and the sensor's delay T [
     y(t) = gain x((1 + drift) t - T) + bias,   r = (y - measured)/sigma
 
 x is q along the cubic of its rows' values and rates (7a), or q', or the torque of the motor on it,
-k (q* - q) + c (q*' - q'), as the engine applies it, both along a cubic through their rows.  Before
-the start a joint is as at the start.
+k (q* - q) + c (q*' - q') within its limits, as the engine applies it, both along a cubic through
+their rows.  Before the start a joint is as at the start.
 """
 
 from __future__ import annotations
@@ -72,20 +72,41 @@ class Scaled:
 
 @dataclass(frozen=True)
 class Servo:
-    """A motor that follows targets: gains, and q* and q*' at the rows of a rollout (F,)."""
+    """A motor that follows targets: gains, and q* and q*' at the rows of a rollout (F,).
+
+    lower, upper  where its torque is cut off, None: nowhere
+    """
 
     stiffness: Scaled
     damping: Scaled
     target: np.ndarray
     target_rate: np.ndarray
     turns: bool = True
+    lower: Scaled | None = None
+    upper: Scaled | None = None
+
+    @property
+    def numbers(self) -> list[Scaled]:
+        """What it has of the engine."""
+        every = (self.stiffness, self.damping, self.lower, self.upper)
+        return [number for number in every if number is not None]
 
     def torque(
         self, q: np.ndarray, rate: np.ndarray, values: Mapping[str, float]
-    ) -> tuple[np.ndarray, float, float]:
-        """(torque (F,), its slopes by q and by the rate)."""
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[tuple[Scaled, np.ndarray]]]:
+        """(torque (F,), its slopes by q and by the rate (F,), those by each of its numbers)."""
         k, c = self.stiffness.number(values), self.damping.number(values)
-        return k * self.error(q) + c * (self.target_rate[: len(q)] - rate), -k, -c
+        error, lag = self.error(q), self.target_rate[: len(q)] - rate
+        torque = k * error + c * lag
+        low = torque < (-np.inf if self.lower is None else self.lower.number(values))
+        high = torque > (np.inf if self.upper is None else self.upper.number(values))
+        free = 1.0 - low - high
+        slopes = [(self.stiffness, free * error), (self.damping, free * lag)]
+        for end, beyond in ((self.lower, low), (self.upper, high)):
+            if end is not None:
+                torque = np.where(beyond, end.number(values), torque)
+                slopes.append((end, 1.0 * beyond))
+        return torque, -k * free, -c * free, slopes
 
     def error(self, q: np.ndarray) -> np.ndarray:
         """q* - q, of angles within half a turn."""
@@ -181,8 +202,7 @@ class JointTrack:
         """Parameters that the objective uses directly."""
         names = [name for signal in self.measured for name in self.readings[signal].named()]
         if self.servo is not None and "effort" in self.measured:
-            gains = (self.servo.stiffness, self.servo.damping)
-            names += [gain.name for gain in gains if gain.name is not None]
+            names += [one.name for one in self.servo.numbers if one.name is not None]
         return tuple(dict.fromkeys(names))
 
     def until(self, frame: int) -> JointTrack | None:
@@ -261,14 +281,17 @@ class JointTrack:
             x = np.sum(by_q * q[rows] + by_rate * rate[rows], axis=1)
             slope = np.sum(slopes[0] * q[rows] + slopes[1] * rate[rows], axis=1)
         else:
-            at_rows, k, c = rate, 0.0, 1.0
+            at_rows, k, c = rate, 0.0 * rate, 1.0 + 0.0 * rate
             curve, by_time = _smooth(share, self.interval)
             if self.servo is not None and signal == "effort":
-                at_rows, k, c = self.servo.torque(q, rate, values)
-                own = self._by_gains(self.servo, q, rate, rows, curve, gain, values)
+                at_rows, k, c, own_slopes = self.servo.torque(q, rate, values)
+                for number, by in own_slopes:
+                    if number.name is not None:
+                        by = gain * number.slope(values) * np.sum(curve * by[rows], axis=1)
+                        own[number.name] = own.get(number.name, 0.0) + by
             x = np.sum(curve * at_rows[rows], axis=1)
             slope = np.sum(by_time * at_rows[rows], axis=1)
-            by_q, by_rate = k * curve, c * curve
+            by_q, by_rate = k[rows] * curve, c[rows] * curve
         late = gain * slope * inside
         moved = (
             (reading.delay, -late), (reading.gain, x), (reading.bias, 1.0 + 0 * x),
@@ -278,19 +301,6 @@ class JointTrack:
             if isinstance(name, str):
                 own[name] = own.get(name, 0.0) + by
         return gain * x + bias, rows, gain * by_q, gain * by_rate, own
-
-    def _by_gains(
-        self, servo: Servo, q: np.ndarray, rate: np.ndarray, rows: np.ndarray, curve: np.ndarray,
-        gain: float, values: Mapping[str, float],
-    ) -> dict[str, np.ndarray]:  # fmt: skip
-        """Slopes of the measured effort by the parameters that set the motor's gains."""
-        own: dict[str, np.ndarray] = {}
-        lag = servo.target_rate[: len(q)] - rate
-        for scaled, at_rows in ((servo.stiffness, servo.error(q)), (servo.damping, lag)):
-            if scaled.name is not None:
-                by = gain * scaled.slope(values) * np.sum(curve * at_rows[rows], axis=1)
-                own[scaled.name] = own.get(scaled.name, 0.0) + by
-        return own
 
 
 def _cubic(s: np.ndarray, T: float) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:

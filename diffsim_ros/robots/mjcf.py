@@ -52,6 +52,7 @@ class MjcfJoint:
     damping, friction, armature, stiffness, rest  of hinge and slider: the coordinate's [SI];
                 the spring is slack at `rest`; a ball has a damping alone
     lower, upper  infinite where there are none
+    effort_lower, effort_upper  [N m or N] of all its actuators together, likewise
     limit_stiffness, limit_damping, limit_damping_depth  what solref and solimp come to at the
                 inertia of the start of the file, under the weight that the joint bears
     """
@@ -69,6 +70,8 @@ class MjcfJoint:
     rest: float
     lower: float
     upper: float
+    effort_lower: float
+    effort_upper: float
     limit_stiffness: float
     limit_damping: float
     limit_damping_depth: float
@@ -372,6 +375,7 @@ def _joint(model: Any, still: Any, flags: Flags, j: int, name: str) -> MjcfJoint
     ball = kind == "ball"
     limited = model.jnt_limited[j] and flags.limit and not ball
     lower, upper = model.jnt_range[j] if limited else (-math.inf, math.inf)
+    efforts = model.jnt_actfrcrange[j] if model.jnt_actfrclimited[j] else (-math.inf, math.inf)
     mobility, bears = model.dof_invweight0[v], _load(model, still, j)
     law = limit_law(model, flags, model.jnt_solref[j], model.jnt_solimp[j], mobility, bears)
     loses = flags.frictionloss and not ball
@@ -383,6 +387,7 @@ def _joint(model: Any, still: Any, flags: Flags, j: int, name: str) -> MjcfJoint
         stiffness=float(model.jnt_stiffness[j]) if flags.spring and not ball else 0.0,
         rest=0.0 if ball else float(model.qpos_spring[q]),
         lower=float(lower), upper=float(upper),
+        effort_lower=float(efforts[0]), effort_upper=float(efforts[1]),
         limit_stiffness=law[0], limit_damping=law[1], limit_damping_depth=law[2],
     )  # fmt: skip
 

@@ -2,14 +2,17 @@
 
 A force f = b u + a - k l - d l' of a control u, along a length l (a joint's coordinate or a fixed
 tendon, times the gear), is one of the coordinate alone where a single coordinate makes the length.
+It is cut off at the actuator's forcerange, and at the actuatorfrcrange of a joint that no other
+actuator drives.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,12 +26,33 @@ TRANSMISSIONS = {2: "slider-crank", 3: "tendon", 4: "site", 5: "body", 6: "SO3"}
 JOINTS, TENDON = (0, 1), 3
 DYNAMICS = {0: "", 1: "integrator", 2: "filter", 3: "filter"}  # mjtDyn of those that are read
 NO_LINES: Mapping[int, int] = {}
+NO_RANGE = (-math.inf, math.inf)
 LINEAR = (0, 1)  # mjtGain and mjtBias: fixed or none, affine
+
+
+class LinearForce(NamedTuple):
+    """b, a, k and d of the module, and between which forces it is cut off [N m or N]."""
+
+    by_control: float
+    constant: float
+    stiffness: float
+    damping: float
+    lower: float = -math.inf
+    upper: float = math.inf
+
+    def along(self, c: float, shift: float = 0.0) -> LinearForce:
+        """On a coordinate q of a length c q + shift."""
+        k, ends = self.stiffness, (c * self.lower, c * self.upper)
+        constant = c * (self.constant - k * shift)
+        square = c * c
+        return LinearForce(c * self.by_control, constant, square * k, square * self.damping,
+                           min(ends), max(ends))  # fmt: skip
 
 
 @dataclass(frozen=True)
 class MjcfMotor:
-    """A force on a joint's coordinate q: by_control u + constant - stiffness q - damping q'.
+    """A force on a joint's coordinate q: by_control u + constant - stiffness q - damping q',
+    within `lower` and `upper` [N m or N].
 
     joint   index in `scalars`, or place of a tendon's own coordinate after them
     index   of the actuator, or of the tendon whose spring it is
@@ -43,12 +67,24 @@ class MjcfMotor:
     constant: float
     stiffness: float
     damping: float
+    lower: float = -math.inf
+    upper: float = math.inf
     control: float = 0.0
 
     @property
     def load(self) -> float:
         """The force where the coordinate is 0 and at rest."""
         return self.by_control * self.control + self.constant
+
+    @property
+    def limited(self) -> bool:
+        """Whether it has limits."""
+        return math.isfinite(self.lower) or math.isfinite(self.upper)
+
+    @property
+    def split(self) -> bool:
+        """Whether it is a load and a damper, which limits of their sum are not on."""
+        return not self.stiffness and self.damping > 0 and bool(self.by_control or self.constant)
 
 
 @dataclass(frozen=True)
@@ -57,11 +93,13 @@ class Motors:
 
     unread  why others are not -> their number
     lagging those of `found` whose filter or integrator is not
+    free    those of `found` whose limits of force are not
     """
 
     found: list[MjcfMotor]
     unread: Counter[str]
     lagging: Counter[str]
+    free: Counter[str]
 
     @property
     def used(self) -> list[int]:
@@ -74,7 +112,7 @@ def motors(mjcf: Mjcf, control: Array, state: Array, lines: Mapping[int, int] = 
 
     lines  tendon -> place, counted on from those of the joints, of its own coordinate
     """
-    model, read = mjcf.model, Motors([], Counter(), Counter())
+    model, read = mjcf.model, Motors([], Counter(), Counter(), Counter())
     for a in range(model.nactuator):
         if not mjcf.flags.actuates(int(model.actuator_group[a])):
             continue
@@ -87,18 +125,40 @@ def motors(mjcf: Mjcf, control: Array, state: Array, lines: Mapping[int, int] = 
         bias = model.actuator_biasprm[a] * (model.actuator_biastype[a] == 1)
         slope = model.actuator_gainprm[a] * np.array([1, *[model.actuator_gaintype[a] == 1] * 9])
         # an affine gain is one of the length: at the control of the start
-        law = (float(slope[0]), float(bias[0]), *(-(bias[i] + slope[i] * u) for i in (1, 2)))
+        within = model.actuator_forcerange[a] if model.actuator_forcelimited[a] else NO_RANGE
+        gains = (-(bias[i] + slope[i] * u) for i in (1, 2))
+        law = LinearForce(float(slope[0]), float(bias[0]), *gains, *map(float, within))
         line = _line(model, a, lines)
         found = _on_joints(mjcf, length, law, line)
         if isinstance(found, str):
             read.unread[found] += 1
             continue
         name = mjcf.name_of("actuator", a)
-        read.found.extend(MjcfMotor(j, a, name, *parts, control=u) for j, *parts in found)
+        read.found.extend(MjcfMotor(j, a, name, *own, control=u) for j, own in found)
         if lag:
             read.lagging[lag] += 1
         if model.actuator_gaintype[a] == 1 and np.any(slope[1:3]):
             read.lagging["a gain that changes with length or velocity"] += 1
+    return _limited(mjcf, read)
+
+
+def _limited(mjcf: Mjcf, read: Motors) -> Motors:
+    """With the limits of joints; without those that no single motor of a scene can have."""
+    driven = Counter(motor.joint for motor in read.found)
+    for k, motor in enumerate(read.found):
+        joint = mjcf.scalars[motor.joint] if motor.joint < len(mjcf.scalars) else None
+        if joint is not None and math.isfinite(max(joint.effort_upper, -joint.effort_lower)):
+            lower = max(motor.lower, joint.effort_lower)
+            upper = min(motor.upper, joint.effort_upper)
+            if driven[motor.joint] == 1 and lower < upper:
+                motor = replace(motor, lower=lower, upper=upper)
+            else:
+                why = "(several drive it, or their forcerange is apart from it)"
+                read.free[f"the actuatorfrcrange of a joint {why}"] += 1
+        if motor.limited and motor.split:
+            read.free["the force limits (a constant force and a damper)"] += 1
+            motor = replace(motor, lower=-math.inf, upper=math.inf)
+        read.found[k] = motor
     return read
 
 
@@ -120,12 +180,12 @@ def tendon_springs(
             continue
         k *= low == high  # what is slack between two lengths is a limit of the tendon's
         line = (lines[t], 1.0) if t in lines else None
-        parts = _on_joints(mjcf, length, (0.0, k * float(low), k, d), line)
+        parts = _on_joints(mjcf, length, LinearForce(0.0, k * float(low), k, d), line)
         if isinstance(parts, str):
             continue
         if k or d:
             name = mjcf.name_of("tendon", t) or f"tendon{t + 1}"
-            found += [MjcfMotor(j, t, name, *own) for j, *own in parts]
+            found += [MjcfMotor(j, t, name, *own) for j, own in parts]
         words = ["margin", "actfrclimited", "dampingpoly", "stiffnesspoly", "springyield"]
         if t not in lines:
             words += ["limited", "frictionloss", "armature"]
@@ -195,25 +255,22 @@ def _line(model: Any, a: int, lines: Mapping[int, int]) -> tuple[int, float] | N
 def _on_joints(
     mjcf: Mjcf,
     length: Sum,
-    law: tuple[float, float, float, float],
+    law: LinearForce,
     line: tuple[int, float] | None = None,
-) -> list[tuple[int, float, float, float, float]] | str:
-    """Parts of MjcfMotor of a force along a length, one a joint; or why it is none.
+) -> list[tuple[int, LinearForce]] | str:
+    """The force along a length on joints, one law each; or why it is none.
 
-    law   b, a, k, d of the module
     line  place of a coordinate that is the length but for a factor, and that factor
     """
-    by, constant, k, d = law
-    if not k and not d:
-        return [(i, c * by, c * constant, 0.0, 0.0) for i, c in length.slopes.items()]
-    if k < 0 or d < 0:
+    if not law.stiffness and not law.damping:
+        return [(i, law.along(c)) for i, c in length.slopes.items()]
+    if law.stiffness < 0 or law.damping < 0:
         return "with a negative stiffness or damping"
     if line is not None:
         at, c = line
-        return [(at, c * by, c * constant, c * c * k, c * c * d)]
+        return [(at, law.along(c))]
     if len(length.slopes) > 1:
         length = length.of_leads(mjcf.followers)
     if len(length.slopes) > 1:
         return "on a tendon of joints that are not tied to each other"
-    return [(i, c * by, c * (constant - k * length.shift), c * c * k, c * c * d)
-            for i, c in length.slopes.items()]  # fmt: skip
+    return [(i, law.along(c, length.shift)) for i, c in length.slopes.items()]

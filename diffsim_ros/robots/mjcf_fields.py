@@ -18,7 +18,8 @@ USED = (
     r"dof_(armature|damping|frictionloss|invweight0|M0)|qpos0|qpos_spring",
     r"eq_(active0|data|obj1id|obj2id|objtype|type)|site_(bodyid|pos|quat)",
     r"actuator_(actadr|actlimited|actrange|biasprm|biastype|ctrladr|ctrllimited|ctrlnum|ctrlrange|"
-    r"delay|dyntype|gainprm|gaintype|gear|group|plugin|trnid|trntype)",
+    r"delay|dyntype|forcelimited|forcerange|gainprm|gaintype|gear|group|plugin|trnid|trntype)",
+    r"jnt_(actfrclimited|actfrcrange)",
     r"tendon_(adr|damping|lengthspring|num|stiffness|type)|wrap_(objid|prm|type)",
     r"key_(act|ctrl|mpos|mquat|qpos|qvel)",
     r"geom_(bodyid|conaffinity|contype|group|pos|quat|rgba|size|type)",
@@ -29,14 +30,12 @@ NAMED = {
     "jnt_margin": "margin of limits",
     "jnt_springyield": "springyield of joints",
     "jnt_stiffnesspoly": "polynomial stiffness of joints",
-    "jnt_actfrclimited": "actuatorfrcrange of joints",
     "dof_dampingpoly": "polynomial damping of joints",
     "dof_solref": "solreffriction of joints",
     "dof_solimp": "solimpfriction of joints",
     "actuator_armature": "armature of actuators",
     "actuator_damping": "damping of actuators",
     "actuator_dampingpoly": "polynomial damping of actuators",
-    "actuator_forcelimited": "forcerange of actuators",
     "actuator_history": "history of actuators",
     "geom_surfacevel": "surface velocity of geoms",
     "geom_adhesion": "adhesion of geoms",
@@ -50,8 +49,8 @@ COUNTED = (
     r"pair|eq|actuator|hfield|plastic)",
     r"(flex|flexedge|pair|exclude|plugin|skin|sensor|cam|light|numeric|text|tuple|hfield)_?\w*",
     r"tendon_\w+|ten_\w+|eq_(solimp|solref)|body_plugin|geom_plugin",
-    r"actuator_(acc0|actearly|actnum|cranklength|dynprm|forcerange|historyadr|lengthrange)",
-    r"jnt_(actfrcrange|actgravcomp|plasticadr)|key_plastic",
+    r"actuator_(acc0|actearly|actnum|cranklength|dynprm|historyadr|lengthrange)",
+    r"jnt_(actgravcomp|plasticadr)|key_plastic",
 )
 """Named with what has them: by the number of tendons, flexes, pairs, sensors, actuators, ..."""
 CONTACT = (

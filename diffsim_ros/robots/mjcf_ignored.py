@@ -133,7 +133,8 @@ def _actuators(mjcf: Mjcf, motors: Motors | None) -> list[str]:
     if motors is None:
         return [f"{count(len(acting), 'actuator')} (the scene's drive holds)"] if acting else []
     found += [f"{count(n, 'actuator')} {why}" for why, n in motors.unread.items()]
-    found += [f"{what} of {count(n, 'actuator')}" for what, n in motors.lagging.items()]
+    for kinds in (motors.lagging, motors.free):
+        found += [f"{what} of {count(n, 'actuator')}" for what, n in kinds.items()]
     for name, word in NAMED.items():
         if name.startswith("actuator_"):
             values = np.asarray(getattr(model, name, np.zeros(model.nactuator)))[motors.used]

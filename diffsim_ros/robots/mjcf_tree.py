@@ -97,11 +97,9 @@ class _MjcfTree:
                 self.frames[name] = Frame(carrier, own, parent)
             else:
                 own = own @ joint_motion(axis, joint.turns, np.array(-rest))
-                limited = model.jnt_actfrclimited[joint.index]
-                effort = model.jnt_actfrcrange[joint.index][1] if limited else math.inf
                 self.joints.append(
                     Joint(joint.name, "revolute" if joint.turns else "prismatic", carrier, name,
-                          own, axis, joint.lower, joint.upper, math.inf, float(effort),
+                          own, axis, joint.lower, joint.upper, math.inf, joint.effort_upper,
                           joint.damping, joint.friction, NOTHING)
                 )  # fmt: skip
                 self.inertials.append(NOTHING)

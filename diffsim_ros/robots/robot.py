@@ -117,6 +117,16 @@ class Joint:
         """True for an angle, False for a displacement."""
         return self.kind != "prismatic"
 
+    @property
+    def effort_lower(self) -> float:
+        """The least torque or force of its motor."""
+        return -self.effort
+
+    @property
+    def effort_upper(self) -> float:
+        """The most."""
+        return self.effort
+
 
 @dataclass(frozen=True)
 class Frame:

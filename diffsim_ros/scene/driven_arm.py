@@ -3,7 +3,8 @@
     torque = stiffness (u - q) + damping (u' - q') + g(q)
 
 with commands u, u', and the torque g of the URDF's weights where drives compensate gravity. Links,
-rotors, friction and a payload are those of a scene's robot, in reduced coordinates.
+rotors, friction and a payload are those of a scene's robot, in reduced coordinates. Torques have no
+limits: a controller that reaches them reports a fault, which is not simulated.
 """
 
 from __future__ import annotations
@@ -159,7 +160,7 @@ def read_driven_arm(reader: Reader, value: object, arm: Arm, delay: float, key: 
     base = np.eye(4) if arm.base is None else np.array(arm.base)
     robot = {
         "urdf": str(arm.robot.place), "pose": pose_mapping(base), "angles": arm.home.tolist(),
-        "drive": {"stiffness": stiffness.tolist(), "damping": damping.tolist()},
+        "drive": {"stiffness": stiffness.tolist(), "damping": damping.tolist(), "effort": "none"},
         **{name: given[name] for name in DYNAMIC if given[name] is not None},
     }  # fmt: skip
     forward = [

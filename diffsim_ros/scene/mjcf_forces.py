@@ -3,6 +3,7 @@ joint's damping and armature come to."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -56,17 +57,18 @@ class MjcfForces:
             if motor.stiffness > 0:
                 target = number(motor.load / motor.stiffness, joint)
                 numbers = (target, motor.stiffness, motor.damping)
-                found.append(self._follower(name, joint, *numbers))
+                found.append(self._follower(name, joint, *numbers) | _limits(motor))
                 continue
             if motor.by_control or motor.constant:
                 found.append({
                     "name": name, "type": "motor", "joint": self.prefix + joint.name,
                     "kind": "torque" if joint.turns else "force", "keys": [motor.load],
-                })  # fmt: skip
+                } | _limits(motor))  # fmt: skip
                 name = self._new(f"{first}_damping")
             if motor.damping > 0:
                 still = number(float(self.q[motor.joint]), joint)
-                found.append(self._follower(name, joint, still, 0.0, motor.damping))
+                found.append(self._follower(name, joint, still, 0.0, motor.damping)
+                             | _limits(motor))  # fmt: skip
         return found
 
     def _new(self, name: str) -> str:
@@ -136,6 +138,12 @@ class MjcfForces:
                         "point": origin.tolist(), "force": (-armature * gravity).tolist(),
                     })  # fmt: skip
         return found
+
+
+def _limits(motor: MjcfMotor) -> dict[str, float]:
+    """Keys of a link for a motor's limits."""
+    ends = {"effort_lower": motor.lower, "effort_upper": motor.upper}
+    return {word: end for word, end in ends.items() if math.isfinite(end)}
 
 
 def number(q: float, joint: Acted) -> float | str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -97,6 +98,16 @@ def values(
     """Numbers per joint of an option whose unit schema_robots.UNITS has."""
     unit = schema_robots.UNITS[name]
     return joint_values(joints, options[name], join(key, name), default, reader.place, unit)
+
+
+class DrivenJoint(NamedJoint, Protocol):
+    """A joint whose motors have limits of torque or force, infinite where there are none."""
+
+    @property
+    def effort_lower(self) -> float: ...
+
+    @property
+    def effort_upper(self) -> float: ...
 
 
 class LimitedJoint(NamedJoint, Protocol):
@@ -198,7 +209,7 @@ def motor_name(joint: str) -> str:
 
 
 def motors(
-    reader: Reader, joints: Sequence[NamedJoint], options: dict, q: Array, key: str
+    reader: Reader, joints: Sequence[DrivenJoint], options: dict, q: Array, key: str
 ) -> list[dict]:
     """The motors of `drive` on every joint, whose coordinates are q (n,) at the start."""
     drive = reader.section(schema_robots.DRIVE, options["drive"], key)
@@ -210,6 +221,7 @@ def motors(
         raise reader.error(join(key, "kind"), drive["kind"], "position, with stiffness and damping")
     if drive["keys"] > 1 and drive["interval"] is None:
         raise reader.error(join(key, "interval"), None, "seconds between the keys")
+    limits = _effort_limits(reader, joints, drive["effort"], join(key, "effort"))
     found = []
     for i, joint in enumerate(joints):
         name = options["prefix"] + joint.name
@@ -221,7 +233,28 @@ def motors(
             motor |= {name: float(gain[i]) for name, gain in gains.items()}
         if drive["interval"] is not None:
             motor["interval"] = drive["interval"]
+        motor |= limits[i]
         found.append(motor)
+    return found
+
+
+def _effort_limits(
+    reader: Reader, joints: Sequence[DrivenJoint], given: object, key: str
+) -> list[dict[str, float]]:
+    """Keys of each motor for where it is cut off: by the scene, either way, else by the file."""
+    if given == "none":
+        return [{} for _ in joints]
+    unit = schema_robots.EFFORT_UNIT
+    most = joint_values(joints, given, key, 0.0, reader.place, unit)
+    found = []
+    for joint, own in zip(joints, most.tolist(), strict=True):
+        lower, upper = joint.effort_lower, joint.effort_upper
+        if _gives(given, joint):
+            lower, upper = -own, own
+            if not own > 0:
+                raise reader.error(f"{key}.{joint.name}", own, f"more than 0 [{unit}]")
+        ends = {"effort_lower": lower, "effort_upper": upper}
+        found.append({word: end for word, end in ends.items() if math.isfinite(end)})
     return found
 
 

@@ -15,6 +15,7 @@ UNITS = {
 }
 """Of numbers per joint: of one that turns, of one that slides."""
 DRIVE_UNITS = {"stiffness": "N m/rad or N/m", "damping": "N m s/rad or N s/m"}
+EFFORT_UNIT = "N m or N"
 LIMIT_UNITS = {
     "stiffness": "N m/rad or N/m", "damping": "s/rad or s/m", "damping_depth": "rad or m",
 }  # fmt: skip
@@ -131,6 +132,11 @@ DRIVE: Section = {
     ),
     "stiffness": Field("any", f"of kind position [{DRIVE_UNITS['stiffness']}]: {PER_JOINT}"),
     "damping": Field("any", f"of kind position [{DRIVE_UNITS['damping']}]: {PER_JOINT}"),
+    "effort": Field(
+        "any",
+        f"where torques (forces) are cut off either way [{EFFORT_UNIT}], or `none`; absent: as in "
+        f"the file; {PER_JOINT}",
+    ),
     "keys": Field(
         "integer", "how many keys each motor has, all at the start", default=1, minimum=1
     ),

@@ -190,11 +190,8 @@ def warn(reader: Reader, start: UrdfStart, options: dict, key: str, lacking: Seq
         text = count(robot.collisions, "collision shape")
         unused.append(f"contact of {text} (`contact: from the file`, or the scene's `contact`)")
     speeds = sum(math.isfinite(joint.velocity) for joint in robot.joints)
-    efforts = sum(math.isfinite(joint.effort) for joint in robot.joints)
     if speeds:
         unused.append(f"velocity limits of {count(speeds, 'joint')}")
-    if efforts and options["drive"] is not None:
-        unused.append(f"effort limits of {count(efforts, 'joint')}: motors are not clipped")
     follow = sum(math.isfinite(min(joint.upper, -joint.lower)) for joint in robot.joints
                  if joint.mimic is not None)  # fmt: skip
     if follow:

@@ -98,16 +98,21 @@ void bind_joint(py::class_<Scene>& scene) {
       .def(
           "add_motor",
           [](Scene& s, const std::string& name, const std::string& joint, const std::string& kind,
-             const py::object& keys, double interval, double stiffness, double damping) {
+             const py::object& keys, double interval, double stiffness, double damping,
+             std::optional<double> effort_lower, std::optional<double> effort_upper) {
             const MatrixXd values = key_values("motor '" + name + "': keys", keys, 1);
-            add_motor(s, name, {joint, kind, stiffness, damping, {interval, values}});
+            add_motor(
+                s, name,
+                {joint, kind, stiffness, damping, {interval, values}, effort_lower, effort_upper});
           },
           py::arg("name"), py::kw_only(), py::arg("joint"), py::arg("kind") = "position",
           py::arg("keys"), py::arg("interval") = 0., py::arg("stiffness") = 0.,
-          py::arg("damping") = 0.,
+          py::arg("damping") = 0., py::arg("effort_lower") = py::none(),
+          py::arg("effort_upper") = py::none(),
           "On a joint's angle or displacement: 'position' follows keys with stiffness and damping, "
           "'torque' ('force' on sliders) applies them; keys are a number, or (n,) `interval` "
-          "seconds apart, linear in between; parameters NAME.target[k], .torque[k] or .force[k].")
+          "seconds apart, linear in between; parameters NAME.target[k], .torque[k] or .force[k]. "
+          "effort_lower, effort_upper [N m or N]: the torque or force is cut off at them.")
       .def(
           "add_joint_limit",
           [](Scene& s, const std::string& name, const std::string& joint,

@@ -4,6 +4,10 @@
 
 namespace diffsim {
 
+namespace {
+constexpr double kStraight = 1e-12;  // of forces: by rounding of the coordinate
+}  // namespace
+
 void JointForces::take(const Scene& scene, std::vector<const Element*>& forces,
                        const std::vector<int>& island_of, std::size_t islands) {
   any_.assign(islands, false);
@@ -109,10 +113,13 @@ bool JointForces::straight(int island, const Window& window, double h, const Vec
                            const VectorXd& u, const VectorXd& to) const {
   for (const Force& force : forces_) {
     if (force.island != island || !force.bends() || u[force.dof] == to[force.dof]) continue;
-    for (const double at : {u[force.dof], to[force.dof]}) {
-      const CoordinateForce::Phi f = phi(force, window, h, p, at, nullptr);
-      if (f.value != 0 || f.by_q != 0 || f.by_rate != 0) return false;
-    }
+    const double from = u[force.dof], end = to[force.dof];
+    const CoordinateForce::Phi f = phi(force, window, h, p, from, nullptr),
+                               g = phi(force, window, h, p, end, nullptr);
+    if (f.by_q != g.by_q || f.by_rate != g.by_rate) return false;
+    const double rise = force.ratio * (h * f.by_q + f.by_rate) * (end - from);
+    const double size = std::abs(f.value) + std::abs(g.value) + std::abs(rise);
+    if (!(std::abs(g.value - f.value - rise) <= kStraight * size)) return false;
   }
   return true;
 }

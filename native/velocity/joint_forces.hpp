@@ -37,7 +37,8 @@ class JointForces {
   /// Of those forces alone that are linear.
   void evaluate_linear(const Window& window, double h, const VectorXd& p, const VectorXd& u,
                        Rows& to) const;
-  /// Whether no force of an island bends between two rates: limits that are open at both.
+  /// Whether no force of an island bends between two rates: limits open at both, motors that are
+  /// within their limits, or at the same one, at both.
   bool straight(int island, const Window& window, double h, const VectorXd& p, const VectorXd& u,
                 const VectorXd& to) const;
   /// du . (values at u + share du, less those by the slopes at u).

@@ -14,25 +14,34 @@ from tests.native.links import hinged_arm
 
 STEP, STEPS, KEYS = 0.005, 60, 31
 TARGETS = {"top": 0.4 * np.sin(np.linspace(0, 3, KEYS)), "elbow": np.linspace(0, -0.5, KEYS) ** 3}
+WEAK = {"effort_lower": -2.5, "effort_upper": 1.5}
 
 
-@pytest.fixture(scope="module")
-def arm():
-    """Two links on hinges with position motors that follow keys 0.01 s apart."""
+@pytest.fixture(scope="module", params=[{}, WEAK], ids=["strong", "weak"])
+def arm(request):
+    """Two links on hinges with position motors that follow keys 0.01 s apart; `weak`: the lower
+    one's torque is cut off for a part of the motion."""
     s = hinged_arm(elbow=[0, 1, 0.5])
     for joint, keys in TARGETS.items():
+        limits = request.param if joint == "elbow" else {}
         s.add_motor(f"{joint}_drive", joint=joint, keys=keys, interval=0.01, stiffness=60.0,
-                    damping=3.0)  # fmt: skip
+                    damping=3.0, **limits)  # fmt: skip
     return s
 
 
-def servo(joint, stiffness):
+def weak(arm):
+    """Whether the lower motor has limits."""
+    return "elbow_drive.effort_upper" in {info.name for info in arm.parameters}
+
+
+def servo(arm, joint, stiffness):
     """The motor of a joint at the steps of a rollout."""
     t = np.arange(STEPS + 1) * STEP
     at = [np.interp(t - k * STEP, np.arange(KEYS) * 0.01, TARGETS[joint]) for k in range(3)]
     rate = (1.5 * at[0] - 2 * at[1] + 0.5 * at[2]) / STEP
     rate[1] = (at[0] - at[1])[1] / STEP  # the first step is BDF1
-    return Servo(stiffness, Scaled(3.0), at[0], rate)
+    limits = (Scaled(-2.5), Scaled(1.5, "most")) if weak(arm) and joint == "elbow" else (None, None)
+    return Servo(stiffness, Scaled(3.0), at[0], rate, True, *limits)
 
 
 def track(arm, joint, rng, readings=None):
@@ -48,7 +57,7 @@ def track(arm, joint, rng, readings=None):
     stiffness = Scaled(60.0, "k", 2.0, 1.0) if joint == "top" else Scaled(60.0)
     other = None if joint == "top" else arm.dof_offset("a")
     return JointTrack("a" if joint == "top" else "b", joint, arm, other, t, STEP, measured,
-                      readings, servo(joint, stiffness))  # fmt: skip
+                      readings, servo(arm, joint, stiffness))  # fmt: skip
 
 
 def problem(arm, **extra):
@@ -62,6 +71,8 @@ def problem(arm, **extra):
         Parameter("bias", "N m", 0.2),
         Parameter("drift", "1", 0.02, typical=0.01),
     ]
+    if weak(arm):
+        parameters.append(Parameter("most", "N m", 1.5, sets={"elbow_drive.effort_upper": (1, 1)}))
     objectives = (track(arm, "top", rng), track(arm, "elbow", rng))
     trial = Trial("log", STEPS, objectives, **extra)
     options = _engine.Options(step=STEP)
@@ -73,26 +84,31 @@ def test_gradients_by_the_arm_and_by_the_measurement(arm):
     report = check_problem(problem(arm))
     assert report.passed, report
     single = problem(arm)
-    z = single.start + np.array([0.1, 0.05, -0.1, 0.2, 0.1, -0.3])
+    z = single.start + np.array([0.1, 0.05, -0.1, 0.2, 0.1, -0.3, 0.05])[: len(single.start)]
     exact = np.concatenate(single.evaluate(z, want="gradient").gradient[0:1])
-    for i in range(6):
-        d = 1e-6 * np.eye(6)[i]
+    for i in range(len(z)):
+        d = 1e-6 * np.eye(len(z))[i]
         slope = (single.evaluate(z + d).value - single.evaluate(z - d).value) / 2e-6
         assert exact[i] == pytest.approx(slope, rel=2e-5, abs=1e-5 * np.abs(exact).max())
 
 
 def test_what_is_read_is_the_engines(arm):
     """Without delay at the steps: coordinate, rate, and the torque that the motor applies."""
-    run = _engine.rollout(arm, arm.values, STEPS, _engine.Options(step=STEP))
+    torques = ["top_drive.torque", "elbow_drive.torque"]
+    run = _engine.rollout(arm, arm.values, STEPS, _engine.Options(step=STEP), outputs=torques)
     t = np.arange(1, STEPS - 1) * STEP
     readings = {signal: Reading(1.0) for signal in ("position", "velocity", "effort")}
     measured = dict.fromkeys(readings, np.zeros(len(t)))
     for joint, body in (("top", "a"), ("elbow", "b")):
         one = JointTrack(body, joint, arm, None, t, STEP, measured, readings,
-                         servo(joint, Scaled(60.0)))  # fmt: skip
-        motion, found = arm.joint_motion(joint, arm.values, run), one.predicted(run, {})
+                         servo(arm, joint, Scaled(60.0)))  # fmt: skip
+        motion, found = arm.joint_motion(joint, arm.values, run), one.predicted(run, {"most": 1.5})
         assert found["position"] == pytest.approx(motion["coordinate"][1:-2], abs=1e-8)
         assert found["velocity"] == pytest.approx(motion["rate"][1:-2], abs=1e-6)
+        acts = run.outputs[f"{joint}_drive.torque"][1:-2]
+        assert found["effort"][1:] == pytest.approx(acts[1:], abs=1e-6)
+        if joint == "elbow" and weak(arm):
+            assert np.count_nonzero(acts == 1.5) > 3 and np.count_nonzero(abs(acts) < 1.4) > 3
         if joint == "elbow":
             continue
         # momentum of both links about the top hinge: all that acts is the motor and gravity

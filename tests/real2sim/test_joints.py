@@ -30,7 +30,7 @@ SIGMA = {"position": 2e-4, "velocity": 2e-3, "effort": 0.05}
 def robot(**more):
     """The robot of the scene."""
     drive = {"stiffness": {"j1": 300, "j2": 2000, "j3": 30},
-             "damping": {"j1": 20, "j2": 60, "j3": 2}}  # fmt: skip
+             "damping": {"j1": 20, "j2": 60, "j3": 2}, "effort": "none"}  # fmt: skip
     base = {"urdf": "arm.urdf", "drive": drive, "friction": 0, "joint_stiffness": 1e6}
     return base | {"pose": {"position": [0.1, 0, 0.2], "rotation": [0, 0, 0.4]}} | more
 

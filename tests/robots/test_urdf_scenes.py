@@ -165,9 +165,33 @@ def test_what_a_scene_does_not_use_is_named_once(tmp_path):
     text = text.replace("</joint>", '<safety_controller k_velocity="1"/></joint>')
     text += "<gazebo/><transmission name='t'><joint name='gone'/></transmission>"
     _, (told,), _ = scene(tmp_path, text, drive={"stiffness": 1.0})
-    for word in ("1 gazebo", "1 transmission", "1 joint/safety_controller", "1 collision shape",
-                 "effort limits of 1 joint: motors are not clipped"):  # fmt: skip
+    for word in ("1 gazebo", "1 transmission", "1 joint/safety_controller", "1 collision shape"):
         assert word in told
+
+
+@pytest.mark.parametrize(("drive", "wanted", "named"), [
+    ({"stiffness": 1.0}, (-5.0, 5.0), ""),
+    ({"stiffness": 1.0, "effort": 2}, (-2.0, 2.0), ""),
+    ({"kind": "torque", "effort": {"j": "3 kg"}}, None, "N m"),
+    ({"stiffness": 1.0, "effort": {"j": 0}}, None, "drive.effort.j: got 0.0; accepted: more"),
+    ({"stiffness": 1.0, "effort": "none"}, (None, None), ""),
+    ({"stiffness": 1.0, "effort": "all"}, None, "drive.effort"),
+])  # fmt: skip
+def test_motors_have_the_effort_of_the_file_or_of_the_scene(tmp_path, drive, wanted, named):
+    text = ARM.replace('effort="9"', 'effort="5"')
+    if wanted is None:
+        with pytest.raises(InputError, match=named):
+            scene(tmp_path, text, drive=drive)
+        return
+    made, _, _ = scene(tmp_path, text, drive=drive)
+    (motor,) = [link for link in made.description["links"] if link["type"] == "motor"]
+    assert (motor.get("effort_lower"), motor.get("effort_upper")) == wanted
+
+
+def test_an_effort_of_0_is_no_limit(tmp_path):
+    made, _, _ = scene(tmp_path, ARM.replace('effort="9"', 'effort="0"'), drive={"stiffness": 1.0})
+    (motor,) = [link for link in made.description["links"] if link["type"] == "motor"]
+    assert "effort_upper" not in motor
 
 
 def test_an_inertia_that_no_body_has_is_mended_when_asked(tmp_path):

@@ -63,6 +63,13 @@ SCENES = {
           "keys": [0.2, 0.8, 0.1], "interval": 0.15},
          {"type": "motor", "name": "push", "joint": "two", "kind": "torque",
           "keys": [0.0, 0.1], "interval": 0.3}]),
+    "motors at their limits": scene(
+        {"arm": {**ARM, "velocity": [0.2, 0, 1]}, "fore": {**FORE, "velocity": [0.2, 0, 1]}},
+        [{**ELBOW, **EXACT, "kind": "hinge", "axis": [0, 1, 0], "coordinate": 0.2},
+         {"type": "motor", "name": "drive", "joint": "two", "stiffness": 8, "damping": 0.1,
+          "keys": 1.2, "effort_lower": -0.05, "effort_upper": 0.04},
+         {"type": "motor", "name": "push", "joint": "two", "kind": "torque",
+          "keys": 0.1, "effort_upper": 0.02}]),
     "motor on a hinge that is turned round": scene(
         {"arm": ARM, "fore": FORE},
         [{**LINK, **HINGE, **EXACT},

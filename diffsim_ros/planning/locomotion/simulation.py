@@ -7,6 +7,7 @@ balls of their radius, against z = 0, with the contact law of the implicit stepp
     torque = d (w - q')                  of wheels with motors, speed w
 
 as `robots.tracking.Following` has it, so that a Controller of robots/controller.py moves it.
+Torques are not cut off at the URDF's limits of effort: the supervision compares them with these.
 """
 
 from __future__ import annotations
@@ -237,7 +238,8 @@ def _scene(twin: LeggedSimulation, urdf: Path) -> SceneModel:
         "pose": {"position": [*position[:2].tolist(), float(position[2]) + up],
                  "orientation": quaternion.tolist()},
         "angles": {**angles, **dict.fromkeys(gains, 0.0)},
-        "drive": {"stiffness": {**legs, **dict.fromkeys(gains, 0.0)}, "damping": damping},
+        "drive": {"stiffness": {**legs, **dict.fromkeys(gains, 0.0)}, "damping": damping,
+                  "effort": "none"},
     }  # fmt: skip
     contact = [
         {"name": _contact(effector), "points": body, "against": GROUND, "k_n": twin.k_n,

@@ -22,6 +22,9 @@ Nodes = Mapping[str | None, xml.Element]
 STIFF = 0.25
 """Of (frequency times step)^2 of a spring: beyond it the spring is held at its rest length."""
 
+FAR = (-1e12, 1e12)
+"""[N m or N] for an end of a forcerange that a motor has not."""
+
 
 def add_links(
     root: xml.Element, nodes: Nodes, data: Exported, joints: TreeJoints, notes: list[str]
@@ -93,13 +96,17 @@ def _motor(
     if link.joint not in joints.names:
         notes.append(f"motor {link.name}: its joint closes a loop")
         return
-    gains = {key: data.entries.get(f"{link.name}.{key}", 0.0) for key in link.VALUES}
+    gains = {key: data.entries.get(f"{link.name}.{key}", 0.0) for key in link.GAINS}
     kind, own = "motor", {}
     if link.kind == "position":
         kind = "position" if gains["stiffness"] else "velocity"
         own = {"kv": text(gains["damping"])} | (
             {"kp": text(gains["stiffness"])} if gains["stiffness"] else {}
         )
+    ends = [data.entries.get(f"{link.name}.{key}") for key in link.LIMITS]
+    if any(end is not None for end in ends):
+        lower, upper = (far if end is None else end for end, far in zip(ends, FAR, strict=True))
+        own["forcerange"] = text(lower, upper)
     first = float(commands(data, link, np.zeros(1))[0])
     xml.SubElement(actuators, kind, name=link.name, joint=joints.names[link.joint].name,
                    **own, start=text(first))  # fmt: skip
@@ -119,7 +126,7 @@ def commands(data: Exported, link: MotorLink, time: Array) -> Array:
         rate = slope[np.minimum(np.floor(place + 1e-9).astype(int), len(keys) - 1)]
     if link.kind != "position":
         return now
-    stiffness, damping = (data.entries.get(f"{link.name}.{k}", 0.0) for k in link.VALUES)
+    stiffness, damping = (data.entries.get(f"{link.name}.{k}", 0.0) for k in link.GAINS)
     return now + rate * damping / stiffness if stiffness else rate
 
 

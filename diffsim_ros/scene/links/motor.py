@@ -19,7 +19,9 @@ class MotorLink(SceneLink):
     """See the module."""
 
     WORD = "motor"
-    VALUES: ClassVar[tuple[str, ...]] = ("stiffness", "damping")
+    GAINS: ClassVar[tuple[str, ...]] = ("stiffness", "damping")
+    LIMITS: ClassVar[tuple[str, ...]] = ("effort_lower", "effort_upper")
+    VALUES: ClassVar[tuple[str, ...]] = (*GAINS, *LIMITS)
     joint: str = key("name", "a hinge or slider", default=REQUIRED)
     kind: str = key(
         "choice",
@@ -40,6 +42,10 @@ class MotorLink(SceneLink):
     damping: float | None = key(
         "number", "of kind position; absent: 0", "N m s/rad or N s/m", minimum=0
     )
+    effort_lower: float | None = key(
+        "number", "where its torque (force) is cut off; absent: nowhere", "N m or N"
+    )
+    effort_upper: float | None = key("number", "likewise; above the lower", "N m or N")
 
     @classmethod
     def section_for(cls, parts: Parts, given: dict) -> Section:
@@ -63,7 +69,7 @@ class MotorLink(SceneLink):
             rule = f"position or {'force' if slides else 'torque'} on this joint"
             raise reader.error(join(key, "kind"), values["kind"], rule)
         if values["kind"] != "position":
-            for word in cls.VALUES:
+            for word in cls.GAINS:
                 if values[word]:
                     rule = f"no {word} for this kind"
                     raise reader.error(join(key, word), values[word], rule, "remove it")
@@ -72,7 +78,10 @@ class MotorLink(SceneLink):
             rule = "a stiffness (or damping) with which it follows its keys"
             raise reader.error(join(key, "stiffness"), None, rule)
         else:
-            values |= {word: values[word] or 0.0 for word in cls.VALUES}
+            values |= {word: values[word] or 0.0 for word in cls.GAINS}
+        lower, upper = (values[word] for word in cls.LIMITS)
+        if lower is not None and upper is not None and not lower < upper:
+            raise reader.error(join(key, "effort_upper"), upper, f"above effort_lower, {lower:g}")
         check_interval(parts, values, "keys", key)
 
     def add(self, scene: Any, parts: Parts) -> None:

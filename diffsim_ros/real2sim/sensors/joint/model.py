@@ -209,15 +209,18 @@ class JointModel(Model):
         found: list[Servo | None] = []
         count = int(np.ceil(log.t[-1] / self.interval)) + 2
         t, clock = np.arange(count) * self.interval, np.arange(self.keys) * h
+        known = {info.name for info in self.scene.engine.parameters}
         for joint, name, keys in zip(
             self.robot.joints, self.names, self.commands(log).T, strict=True
         ):
             at = [np.interp(t - k * h, clock, keys) for k in range(3)]
             rate = (1.5 * at[0] - 2 * at[1] + 0.5 * at[2]) / h
             rule = "one parameter at most for each gain, where efforts are measured"
-            targets = [f"{motor_name(name)}.{w}" for w in ("stiffness", "damping")]
+            targets = [f"{motor_name(name)}.{word}" for word in ("stiffness", "damping")]
             stiffness, damping = (self.number_of(target, rule) for target in targets)
-            found.append(Servo(stiffness, damping, at[0], rate, joint.turns))
+            ends = [f"{motor_name(name)}.{word}" for word in ("effort_lower", "effort_upper")]
+            limits = (self.number_of(end, rule) if end in known else None for end in ends)
+            found.append(Servo(stiffness, damping, at[0], rate, joint.turns, *limits))
         return found
 
     def problem(
