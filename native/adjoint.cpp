@@ -1,4 +1,8 @@
 // Gradients by lambda: one backward pass through a rollout [G 4.24-4.26].
+#include <cmath>
+#include <sstream>
+
+#include "blame.hpp"
 #include "rollout.hpp"
 
 namespace diffsim {
@@ -86,8 +90,9 @@ class Rollout::Backward {
     if (r_->threads_ > 1 && i > static_cast<int>(r_->first_) + 1) {
       worker_.begin([this, i] { differentiate(i - 1); });
     }
-    if (!step_.factor(r_->profile(), true))
-      refuse("gradient", "needs regular steps", "a singular one");
+    if (!step_.factor(r_->profile(), true)) {
+      r_->refuse_step(static_cast<std::size_t>(i), singular_row(*r_->scene_, step_, {}));
+    }
     return step_;
   }
 
@@ -126,8 +131,24 @@ void Rollout::check_cotangents(const MatrixXd& gx, const MatrixXd& gv, const Mat
   }
 }
 
-MatrixXd Rollout::multiplier(LinearizedStep& step, const MatrixXd& x, const MatrixXd& v,
-                             Extrapolation& past) {
+void Rollout::refuse_step(std::size_t i, int dof) const {
+  std::ostringstream text;
+  text << "the step to t = " << records_[i].t << " s: " << worst_of(i, dof);
+  refuse("gradient", "needs steps whose derivatives can be computed", text.str());
+}
+
+void Rollout::check_gradient(const VectorXd& gradient) const {
+  if (gradient.allFinite()) return;
+  for (std::size_t i = 0; i < active_.all().size(); ++i) {
+    const int column = active_.all()[i];
+    if (column < 0 || std::isfinite(gradient[column])) continue;
+    refuse("gradient", "must be finite",
+           "an overflow for '" + scene_->parameters().info()[i].name + "'");
+  }
+}
+
+MatrixXd Rollout::multiplier(std::size_t i, LinearizedStep& step, const MatrixXd& x,
+                             const MatrixXd& v, Extrapolation& past) {
   MatrixXd lam = -step.d.map.rates_transposed(x, v);
   const Stopwatch watch(profile(), &Timing::derivative);
   MatrixXd start;
@@ -137,7 +158,7 @@ MatrixXd Rollout::multiplier(LinearizedStep& step, const MatrixXd& x, const Matr
     start = next;
   }
   if (!step.solver.solve_transposed(step.A, lam, options_.gradient_tolerance, start).reached) {
-    refuse("gradient", "needs regular steps", "one that cannot be solved to gradient_tolerance");
+    refuse_step(i, singular_row(*scene_, step, {&x, &v}));
   }
   past.add(lam.col(0));
   return lam;
@@ -186,7 +207,11 @@ VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv, const MatrixX
     if (cancel && cancel->cancelled.load(std::memory_order_relaxed)) {
       refuse("gradient", "must go back to the start", "a cancelled one");
     }
-    if (backward.pull(i, to.x[0], to.v[0], held)) continue;
+    if (backward.pull(i, to.x[0], to.v[0], held)) {
+      if (to.x[0].allFinite() && to.v[0].allFinite()) continue;
+      const int row = row_beyond(to.x[0]);
+      refuse_step(static_cast<std::size_t>(i), row < 0 ? row_beyond(to.v[0]) : row);
+    }
     LinearizedStep& step = backward.at(i);
     to.pull_force(step.d, held);
     if (scene_->articulation()) {
@@ -196,7 +221,7 @@ VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv, const MatrixX
         explicit_part(column, 0) += places[static_cast<Eigen::Index>(t)];
       }
     }
-    MatrixXd lam = multiplier(step, to.x[0], to.v[0], multipliers);
+    MatrixXd lam = multiplier(static_cast<std::size_t>(i), step, to.x[0], to.v[0], multipliers);
     if (scene_->articulation()) step.d.articulation.spread(lam);
     Cotangents::add(step.d, step.d.dr_dp, lam, held);
     if (step.d.moved) {
@@ -226,6 +251,7 @@ VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv, const MatrixX
   for (int place = 0; place < active_.size(); ++place) {
     result[active_.order()[place]] += held[place];
   }
+  check_gradient(result);
   return result;
 }
 

@@ -82,17 +82,20 @@ NewtonReport ImplicitStepper::solve(const Window& window, const VectorXd& p,
   NewtonReport report = newton_.solve(window, p, options, u_, next_);
   if (scene_->stick_count() == 0) return report;
   for (int pass = 1; report.status == Status::converged; ++pass) {
-    bool changed = false;
+    const ContactElement* changed = nullptr;
     for (const ContactElement* e : scene_->contacts()) {
       if (e->stick_count() == 0) continue;
-      changed |= e->update_stick(window, p, u_, next_.stick.data() + e->first_stick());
+      if (e->update_stick(window, p, u_, next_.stick.data() + e->first_stick())) changed = e;
     }
     if (!changed) break;
     const NewtonReport before = report;
     report = newton_.solve(window, p, options, u_, next_);
     report.iterations += before.iterations;
     report.lagged |= before.lagged;
-    if (pass == kMostPasses) report.status = Status::max_iterations;
+    if (pass < kMostPasses || report.status != Status::converged) continue;
+    report.status = Status::max_iterations;
+    newton_.find_worst(window, p, report);
+    report.worst_element = changed->name();
   }
   return report;
 }

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "blame.hpp"
 #include "momentum_rate.hpp"
 
 namespace diffsim {
@@ -440,6 +441,11 @@ void Newton::begin_anew(const NewtonReport& report) {
 }
 
 void Newton::find_worst(const Window& window, const VectorXd& p, NewtonReport& report) {
+  if (report.status == Status::singular) {
+    report.worst_dof = singular_row(*scene_, A_);
+    report.worst_element = stiffest(*scene_, elements_of(*scene_), window, p, report.worst_dof);
+    return;
+  }
   double largest = -1;
   for (int i = 0; i < r_.size(); ++i) {
     const double a = std::abs(r_[i]) * scene_->residual_scale()[i];

@@ -73,6 +73,9 @@ class Newton {
   const BlockMatrix& written_B() const { return B_; }
   bool symmetric() const { return symmetric_; }  // whether they are, nearly
 
+  /// Sets the worst of the balances, and which element has the largest share of it.
+  void find_worst(const Window& window, const VectorXd& p, NewtonReport& report);
+
  private:
   /// Which blocks to make: none, K_ and B_, or A_ at once (of K_ and B_ what is on the diagonal and
   /// of elements that do not join them), or in that of contacts alone beside noted ones.
@@ -120,8 +123,6 @@ class Newton {
   double rounding(const Window& window, const VectorXd& p, double norm);
   /// After a solve that failed: the next one begins with blocks of its own.
   void begin_anew(const NewtonReport& report);
-  /// Sets the worst of the balances, and which element has the largest share of it.
-  void find_worst(const Window& window, const VectorXd& p, NewtonReport& report);
 
   const Scene* scene_;
   Timing* timing_;

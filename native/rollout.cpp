@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "blame.hpp"
 #include "bodies/kinematics.hpp"
 #include "implicit_stepper.hpp"
 #include "velocity/velocity_stepper.hpp"
@@ -273,8 +274,10 @@ bool Rollout::advance_step(int step, int depth, double t, double h, Stepper& ste
   if (report.status == Status::converged) {
     if (accept(scheme, t, stepper)) return true;
     status = Status::singular;
-    message = "step " + std::to_string(step) +
-              ": its derivatives cannot be computed: a singular Jacobian, or overflow";
+    std::ostringstream text;
+    text << "step " << step << " (t = " << t0_ + step * options_.step
+         << " s): its derivatives cannot be computed: " << message;
+    message = text.str();
     return false;
   }
   if (depth < options_.max_halvings) {
@@ -288,9 +291,11 @@ bool Rollout::advance_step(int step, int depth, double t, double h, Stepper& ste
   status = report.status;
   std::ostringstream text;
   text << "step " << step << " (t = " << t0_ + step * options_.step << " s): " << to_string(status)
-       << " after " << iterations.back() << " iterations, residual " << report.residual
-       << " N against " << report.reference << " N; worst element '" << report.worst_element
-       << "', worst dof " << scene_->dof_name(report.worst_dof);
+       << " after " << iterations.back() << " iterations";
+  if (!options_.velocity) {
+    text << ", residual " << report.residual << " N against " << report.reference << " N";
+  }
+  text << worst_text(*scene_, report.worst_element, report.worst_dof);
   message = text.str();
   return false;
 }
@@ -307,6 +312,13 @@ bool Rollout::accept(const TimeScheme& scheme, double t, Stepper& stepper) {
   scene_->count_angles(p_, *state);
   records_.push_back({scheme, t, std::move(state), -1, nullptr});
   if (!derive(stepper)) {
+    std::vector<const MatrixXd*> carried;
+    if (forward_) {  // S before the step, whether or not it has become x[1]
+      carried = {forward_->x, forward_->v, forward_->x + 1, forward_->v + 1};
+    }
+    const Record& last = records_.back();
+    const LinearizedStep& step = forward_ ? forward_->step : *last.linearized;
+    message = worst_of(records_.size() - 1, singular_row(*scene_, step, carried));
     records_.pop_back();
     return false;
   }
@@ -319,6 +331,17 @@ bool Rollout::accept(const TimeScheme& scheme, double t, Stepper& stepper) {
   if (mode_ == GradientMode::checkpoint && records_.size() > 2) drop_state(records_.size() - 3);
   ++depth_;
   return true;
+}
+
+std::string Rollout::worst_of(std::size_t i, int dof) const {
+  std::string element;
+  std::vector<const Element*> elements = elements_of(*scene_);
+  if (options_.velocity) {
+    element = scene_->multibody().joint_forces().name_on(dof);
+    elements = scene_->multibody().forces();
+  }
+  if (element.empty()) element = stiffest(*scene_, elements, window(i), p_, dof);
+  return "a singular Jacobian, or overflow" + worst_text(*scene_, element, dof);
 }
 
 void Rollout::drop_state(std::size_t i) {

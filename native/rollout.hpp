@@ -163,8 +163,12 @@ class Rollout {
   bool finish();
   /// lambda of [G 4.25] from the cotangents of the pose and velocity that the step led to.
   /// `past`: those of the steps after it.
-  MatrixXd multiplier(LinearizedStep& step, const MatrixXd& x, const MatrixXd& v,
+  MatrixXd multiplier(std::size_t i, LinearizedStep& step, const MatrixXd& x, const MatrixXd& v,
                       Extrapolation& past);
+  /// Why record i has no derivatives, with an element of the node of dof.
+  std::string worst_of(std::size_t i, int dof) const;
+  [[noreturn]] void refuse_step(std::size_t i, int dof) const;
+  void check_gradient(const VectorXd& gradient) const;
   void check_cotangents(const MatrixXd& gx, const MatrixXd& gv, const MatrixXd& gy) const;
   void add_frame(double t);
   void fill_frame();

@@ -13,13 +13,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "../blame.hpp"
 #include "illinois.hpp"
 #include "velocity_stepper.hpp"
 
 namespace diffsim {
 namespace {
 
-constexpr int kMostIterations = 60, kPatience = 5, kSpinIterations = 50, kShareTrials = 20;
+constexpr int kMostIterations = 60, kPatience = 5, kSpinIterations = 50, kStepTrials = 20;
 constexpr double kExact = 1e-14;         // of rates
 constexpr double kRateRounding = 1e-10;  // of rates, below which they may cease to converge
 constexpr double kSlow = 0.2;            // what is left of a step in the next
@@ -103,7 +104,7 @@ std::string VelocityStepper::solve_free(const Window& start, const VectorXd& p) 
       Island& island = islands_[i];
       if (!island.moving) continue;
       if (!improve_free(static_cast<int>(i), start, p, k)) {
-        failed = name_fastest(static_cast<int>(i));
+        failed = name_fastest(static_cast<int>(i), start, p);
         island.moving = false;
       }
       moving = moving || island.moving;
@@ -204,20 +205,51 @@ double VelocityStepper::noise(int index, const Window& start) const {
 }
 
 // Of the largest step of an island, or of the first that is no number.
-std::string VelocityStepper::name_fastest(int index) {
+std::string VelocityStepper::name_fastest(int index, const Window& start, const VectorXd& p) {
   const auto& dofs = model_->islands()[index].dofs;
   const VectorXd& step = islands_[index].rates;
   Eigen::Index worst = 0;
   for (Eigen::Index k = 0; k < step.size() && std::isfinite(step[worst]); ++k) {
     if (!(std::abs(step[k]) <= std::abs(step[worst]))) worst = k;
   }
-  return name_moved(dofs[worst]);
+  return name_moved(dofs[worst], start, p);
 }
 
-std::string VelocityStepper::name_moved(int dof) {
+std::string VelocityStepper::name_moved(int dof, const Window& start, const VectorXd& p) {
+  // What is far beyond all else takes the others' numbers with it: it is the worst, then.
+  const State& s = start.now();
+  for (std::size_t i = 0; i < scene_->nodes().size(); ++i) {
+    const Node& n = scene_->nodes()[i];
+    if (n.dependent || !n.has_place()) continue;
+    const auto node = static_cast<Eigen::Index>(i);
+    const double place = s.c.col(node).norm(), speed = s.v.col(node).norm();
+    const double turning = n.turns() ? s.w[n.frame].norm() : 0;
+    if (place < kBeyond && speed < kBeyond && turning < kBeyond) continue;
+    dof = place < kBeyond && speed < kBeyond ? n.turn() : n.dof;
+    break;
+  }
   worst_dof_ = dof;
-  const std::string force = model_->joint_forces().name_on(dof), coordinate = scene_->dof_name(dof);
-  return force.empty() ? coordinate.substr(0, coordinate.find('.')) : force;
+  std::string force = model_->joint_forces().name_on(dof);
+  if (force.empty()) force = strongest(*scene_, model_->forces(), start, p, dof);
+  return force.empty() ? owner_of(*scene_, dof) : force;
+}
+
+std::string VelocityStepper::name_pressed(const Island& island) {
+  std::size_t worst = 0;
+  double most = -1;
+  for (std::size_t i = 0; i < island.touches.size(); ++i) {
+    const auto row = 3 * static_cast<Eigen::Index>(i);
+    const double impulse = island.problem.lambda.segment<3>(row).norm();
+    const double speed = island.problem.c0.segment<3>(row).norm();
+    if (std::isfinite(impulse + speed) && impulse * speed <= most) continue;
+    worst = i;
+    most = impulse * speed;
+    if (!std::isfinite(impulse + speed)) break;
+  }
+  const Gap& gap = island.touches[worst].gap;
+  worst_dof_ =
+      model_->steps()[model_->step_of(model_->moves(gap.node) ? gap.node : gap.carrier)].dof;
+  return island.touches[worst].element->name();
 }
 
 double VelocityStepper::share_of(int index, const Window& start, const VectorXd& p,
@@ -232,7 +264,7 @@ double VelocityStepper::share_of(int index, const Window& start, const VectorXd&
     return (1 - share) * square - h_ * joints.bend(index, window, h_, p, u, du, share);
   };
   if (!(end < -kOvershoot * square)) return 1;
-  return illinois(0, square, 1, end, kShareTrials, [&](double share) {
+  return illinois(0, square, 1, end, kStepTrials, [&](double share) {
     const double f = slope(share);
     return std::pair(f, std::abs(f) <= kOvershoot / 2 * square);
   });

@@ -88,7 +88,7 @@ std::string VelocityStepper::solve_impact(const State& s, const VectorXd& p) {
     const int index = static_cast<int>(i);
     at_.mass_matrix(index, p, island.M);
     island.M.factor();
-    if (!solve_limited(island, index)) unsolved = island.touches[0].element->name();
+    if (!solve_limited(island, index)) unsolved = name_pressed(island);
   }
   return unsolved;
 }

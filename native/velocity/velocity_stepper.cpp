@@ -93,7 +93,8 @@ NewtonReport VelocityStepper::step(const State& prev, const State*, const TimeSc
   for (Eigen::Index k = 0; k < rates_.size() && report.status != Status::non_finite; ++k) {
     if (std::isfinite(rates_[k])) continue;
     report.status = Status::non_finite;
-    if (report.worst_element.empty()) report.worst_element = name_moved(static_cast<int>(k));
+    if (report.worst_element.empty())
+      report.worst_element = name_moved(static_cast<int>(k), start, p);
   }
   report.worst_dof = worst_dof_;
   return report;
@@ -151,7 +152,7 @@ std::string VelocityStepper::solve(const State& prev, const Window& start, const
   rates_ = free_;
   for (std::size_t i = 0; i < islands_.size(); ++i) {
     if (islands_[i].touches.empty() || solve_pressed(static_cast<int>(i), start, p)) continue;
-    unsolved = islands_[i].touches[0].element->name();
+    unsolved = name_pressed(islands_[i]);
   }
   return unsolved;
 }

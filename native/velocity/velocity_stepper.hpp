@@ -111,9 +111,11 @@ class VelocityStepper : public Stepper {
   /// A Newton step of an island; false where it diverges.
   bool improve_free(int index, const Window& start, const VectorXd& p, int iteration);
   double noise(int index, const Window& start) const;
-  /// Sets worst_dof_ to an island's largest step; the name of what moves by it.
-  std::string name_fastest(int index);
-  std::string name_moved(int dof);
+  /// Sets worst_dof_ to an island's largest step; the name of the force that moves it, or its own.
+  std::string name_fastest(int index, const Window& start, const VectorXd& p);
+  std::string name_moved(int dof, const Window& start, const VectorXd& p);
+  /// Sets worst_dof_ by the contact that works most; its name.
+  std::string name_pressed(const Island& island);
   bool set_free_step(int index, const VectorXd& p, int iteration);
   /// Share of a step du (ndof) of an island that does not overshoot where joints' forces bend.
   double share_of(int index, const Window& start, const VectorXd& p, const VectorXd& u,
