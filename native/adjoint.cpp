@@ -79,7 +79,10 @@ class Rollout::Backward {
   /// Through record i without its linearization, where that can be (Stepper::pull).
   bool pull(int i, MatrixXd& x, MatrixXd& v, VectorXd& held) {
     if (r_->records_[i].linearized) return false;
-    return stepper_->pull(r_->window(i), r_->p_, active_, x, v, held);
+    if (!stepper_->pull(r_->window(i), r_->p_, active_, x, v, held)) return false;
+    if (x.allFinite() && v.allFinite()) return true;
+    const int row = row_beyond(x);
+    r_->refuse_step(static_cast<std::size_t>(i), row < 0 ? row_beyond(v) : row);
   }
   /// Record i; call with i falling by one.
   LinearizedStep& at(int i) {
@@ -207,11 +210,7 @@ VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv, const MatrixX
     if (cancel && cancel->cancelled.load(std::memory_order_relaxed)) {
       refuse("gradient", "must go back to the start", "a cancelled one");
     }
-    if (backward.pull(i, to.x[0], to.v[0], held)) {
-      if (to.x[0].allFinite() && to.v[0].allFinite()) continue;
-      const int row = row_beyond(to.x[0]);
-      refuse_step(static_cast<std::size_t>(i), row < 0 ? row_beyond(to.v[0]) : row);
-    }
+    if (backward.pull(i, to.x[0], to.v[0], held)) continue;
     LinearizedStep& step = backward.at(i);
     to.pull_force(step.d, held);
     if (scene_->articulation()) {
