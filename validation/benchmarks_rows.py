@@ -380,3 +380,22 @@ def contact_defaults(d: dict) -> str:
         f"creep on a slope of 15° {between(creep, 2)} mm/s; by MuJoCo's defaults 100 kg on 1 kg "
         f"sinks {percent(max(theirs))}"
     )
+
+
+def whole_models(d: dict) -> str:
+    """Of those whose result in MuJoCo moves by less than 1 % with its step, and how long one is."""
+    steady = {name: row for name, row in d["models"].items()
+              if isinstance(row, dict) and row["mujoco"].get("by_step", 1) < 0.01}  # fmt: skip
+    off = {
+        s: [row[s].get("off", float("inf")) for row in steady.values()]
+        for s in ("implicit", "velocity")
+    }
+    times = [row[s]["ms_per_step"] / row["mujoco"]["ms_per_step"]
+             for row in d["models"].values() if isinstance(row, dict)
+             for s in ("implicit", "velocity") if "off" in row[s]]  # fmt: skip
+    within = [sum(o <= 0.05 for o in own) for own in off.values()]
+    return (
+        f"of {len(steady)} models that hardly depend on MuJoCo's step {within[0]} (implicit) and "
+        f"{within[1]} (hard contact) are within 5 % of their size; a step takes "
+        f"{between(times, 1)} times as long as MuJoCo's"
+    )

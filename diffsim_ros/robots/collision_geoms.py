@@ -15,6 +15,9 @@ from .robot import Robot
 
 DIMENSIONS, FRICTION = 3, (1.0, 0.0, 0.0)
 """A URDF has no friction: Coulomb's coefficient is 1, as Gazebo's and MuJoCo's."""
+EXTENTS = {"box": ("size",), "sphere": ("radius",), "cylinder": ("radius", "length"),
+           "capsule": ("radius", "length")}  # fmt: skip
+"""Kind -> the lengths that it has."""
 
 
 class CollisionContact:
@@ -62,7 +65,7 @@ class CollisionContact:
 def _values(part: LinkPart) -> tuple[str, dict] | str:
     """Kind and values of a geom, or why there is none."""
     values = part.values
-    numbers = [np.asarray(values[k], float) for k in ("size", "radius", "length") if k in values]
+    numbers = [np.asarray(values[key], float) for key in EXTENTS.get(part.kind, ())]
     if not all(np.isfinite(n).all() and (n > 0).all() for n in numbers):
         return f"a {part.kind} without extent"
     if part.kind == "box":

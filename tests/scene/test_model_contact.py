@@ -266,6 +266,28 @@ def test_a_urdf_touches_surfaces_bodies_and_another_robot(tmp_path):
     assert resolved.position == pytest.approx(run.position, abs=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("shape", "height"),
+    [('sphere radius="0.05"', 0.05), ('box size="0.2 0.2 0.1"', 0.05),
+     ('cylinder radius="0.1" length="0.08"', 0.04)],
+)  # fmt: skip
+def test_each_kind_of_collision_of_a_urdf_rests_on_the_floor(tmp_path, shape, height):
+    """A foot is often a sphere on a link of its own, held by a fixed joint."""
+    path = tmp_path / "r.urdf"
+    path.write_text(f"""<robot name="r"><link name="leg">{INERTIAL}</link><link name="foot">
+      <collision><geometry><{shape}/></geometry></collision></link><joint name="f" type="fixed">
+      <parent link="leg"/><child link="foot"/><origin xyz="0 0 0.05"/></joint></robot>""")
+    scene = {
+        "world": {"step": 0.002, "duration": 0.3}, "sdfs": {"floor": {"plane": {}}},
+        "robots": {"r": {"urdf": str(path), "base": "free", "contact": "from the file",
+                         "lift": True}},
+    }  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # a shape that is left out is named
+        run = load_scene(scene).rollout()
+    assert run["leg"].position[-1, 2] == pytest.approx(height, abs=1e-3)
+
+
 def test_a_contact_of_the_file_is_not_made_twice(tmp_path):
     path = model(tmp_path, DEEP.replace("0.005", "0.03"))
     spheres = {"positions": [[0, 0, 0]], "radius": 0.02}
