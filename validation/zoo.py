@@ -25,7 +25,7 @@ import numpy as np
 from diffsim_ros.errors import InputError
 
 from .common import Executors, Models, judged, share
-from .zoo_model import ROW_MARK, kind_of, unsaid
+from .zoo_model import CLOSE, ROW_MARK, kind_of, unsaid
 
 PACKAGES = {
     "cmeel.prefix": "example-robot-data", "dm_control": "dm-control", "gymnasium": "gymnasium",
@@ -38,16 +38,16 @@ LONGEST = 120.0
 TAKEN = {"mjcf": 0.98, "urdf": 0.97}
 OFF = 1e-6
 FINITE = 0.99
-CLOSE = 1e-4
-"""Share by which a gradient may differ from its difference."""
 
 
 def study(fraction: float = 1.0, folder: Path | None = None) -> dict[str, Any]:
     """Rows and summary of every model, or of an even share of them; Missed below the bars."""
-    files = models_of(folder or Models.folder)
+    folder = folder or Models.folder
+    files = models_of(folder)
     chosen = files[:: max(1, len(files) // share(len(files), fraction))]
-    rows = list(examined(chosen))
-    figures = {"summary": summary(rows), "models": rows}
+    bases = [root.parent for root in package_folders()] if folder is None else [folder]
+    rows = [relative(row, bases) for row in examined(chosen)]
+    figures = {"summary": summary(rows), "models": [compact(row) for row in rows]}
     return judged(figures, missed_bars(figures["summary"]))
 
 
@@ -61,6 +61,22 @@ def models_of(folder: Path | None) -> list[Path]:
         remedy = "pip install " + " ".join(PACKAGES.values())
         raise InputError("zoo", "--models", str(folder or "packages"), rule, remedy)
     return files
+
+
+def relative(row: dict[str, Any], bases: Sequence[Path]) -> dict[str, Any]:
+    """The row with its paths from the packages, or from the folder, on: no machine's own."""
+    text = json.dumps(row)
+    for base in {str(place) for given in bases for place in (given, given.resolve())}:
+        text = text.replace(f"{base}/", "").replace(base, ".")
+    return json.loads(text)
+
+
+def compact(row: dict[str, Any]) -> dict[str, Any]:
+    """What a record keeps: shares to three digits, how many things are named, no empty word."""
+    kept = {k: float(f"{v:.3g}") if isinstance(v, float) else v for k, v in row.items()}
+    kept["named"] = len(row.get("named", []))
+    kept["kinks"] = [[k[0], *(f"{v:.4g}" for v in k[1:])] for k in row.get("kinks", [])]
+    return {k: v for k, v in kept.items() if v not in ("", [], None) and "seconds" not in k}
 
 
 def package_folders() -> list[Path]:
@@ -182,6 +198,7 @@ def summary(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
             **{f"{word}_median": float(np.median(v)) for word, v in off.items() if v},
             **{f"{word}_off": sum(x > (CLOSE if word == "gradient" else OFF) for x in v)
                for word, v in off.items()},
+            "gradient_at_kinks": sum("kinks" in row for row in own),
             "off_unsaid": [row["file"] for row in own if unsaid(row, OFF)],
             "reasons": dict(Counter(_reason(row) for row in own if verdict(row) in
                                     ("refused", "crash")).most_common()),

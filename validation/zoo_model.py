@@ -12,6 +12,7 @@ import re
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,15 @@ from diffsim_ros.simulation.scene import load_scene
 STEP, SHORT = 0.002, 0.1
 """Step and length of the motions [s]."""
 TINY = 1e-7
-"""Step [s] whose change of velocity is the acceleration to about 1e-7 of it."""
-DIFFERENCE = 1e-6
-"""Of the central difference that a gradient is held against."""
+"""Step [s] over which, and over half of which, velocities change by nearly the acceleration."""
+DIFFERENCES = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
+"""Changes, one after the other, of the differences that a gradient is held against."""
+TIGHT = 1e-12
+"""Newton's tolerance below a difference: what 1e-8 leaves is as large as the motion's change."""
+CLOSE = 1e-4
+"""Share by which a gradient may differ from its difference."""
+STEADY = 0.1
+"""Share by which the two one-sided slopes' gap may vary over a kink's first three changes."""
 GRADIENT_STEPS = 10
 LIGHT = 1e-9
 """Mass [kg] below which a body only stands between joints."""
@@ -57,7 +64,9 @@ def examine(path: Path) -> dict[str, Any]:
     tree, scene: "" or why it is refused; mended: why it was, until the option that the refusal
     prints was taken; crash: an exception that is no InputError; named: what is
     named as unused; mass, acceleration: largest differences as shares of the largest entry;
-    implicit, velocity: status of 0.1 s; gradient: share by which it differs from a difference
+    implicit, velocity: status of 0.1 s; gradient: share by which it differs from a difference;
+    change: of that difference, where not the first; kinks: quantities at which the motion has no
+    derivative, each with its slopes for less and more of it, and the gradient between
     """
     kind = kind_of(path)
     row: dict[str, Any] = {"file": str(path), "kind": kind}
@@ -182,49 +191,91 @@ def _scene(path: Path, row: dict[str, Any], robot: dict, gravity: np.ndarray) ->
         row[stepper] = "not finite" if not finite else "ok" if run.ok else str(run.status)
         row[f"{stepper}_seconds"] = round(time.perf_counter() - begin, 3)
         if stepper == "implicit" and run.ok:
-            row["gradient"] = _gradient(scene)
+            _gradient(scene, given | {"world": given["world"] | {"tolerance": TIGHT}}, path, row)
     row["named"] = sorted(set(row["named"]))
     return kept
 
 
-def _gradient(scene: Any) -> float:
-    """Largest share by which d(sum of places, weighted at random)/dp differs from a difference.
+def _gradient(scene: Any, given: dict, path: Path, row: dict[str, Any]) -> None:
+    """Put into the row how d(sum of places, weighted at random)/dp differs from differences.
 
-    p  gravity along x, mass and angular velocity of the last body
+    p      gravity along x, mass and angular velocity of the last body
+    given  the scene with Newton's tolerance TIGHT; where it fails at that, `scene` stands
     """
     last = list(scene.bodies)[-1]
     wanted = ("gravity.x", f"{last}.mass", f"{last}.angular_velocity.x")
     names, span = [n for n in wanted if n in scene.values], GRADIENT_STEPS * STEP
     if scene.values.get(wanted[1], 1.0) < LIGHT:  # the least that the engine takes
         names.remove(wanted[1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tight = load_scene(given, base=path.parent)
+        if tight.rollout(duration=span, allow_failure=True).ok:
+            scene = tight
     run = scene.rollout(duration=span, wrt=names)
     weight = np.zeros_like(run.position)
     weight[-1] = np.random.default_rng(2).normal(size=weight[-1].shape)
-    slopes, worst = run.gradient({"position": weight}), 0.0
+    slopes, row["gradient"] = run.gradient({"position": weight}), 0.0
     for name in names:
-        own = abs(scene.values[name])
-        size = DIFFERENCE * (own if name.endswith(".mass") else max(1.0, own))
-        ends = []
-        for by in (size, -size):
-            moved = scene.rollout({name: scene.values[name] + by}, duration=span)
-            ends.append(float(np.sum(weight[-1] * (moved.position[-1] - run.position[-1]))))
-        right = (ends[0] - ends[1]) / (2 * size)
-        worst = max(worst, abs(slopes[name] - right) / max(abs(right), abs(slopes[name]), 1e-3))
-    return worst
+        own = scene.values[name]
+        unit = abs(own) if name.endswith(".mass") else max(1.0, abs(own))
+
+        def slope(by: float, name: str = name, own: float = own) -> float:
+            moved = scene.rollout({name: own + by}, duration=span)
+            return float(np.sum(weight[-1] * (moved.position[-1] - run.position[-1]))) / by
+
+        off, change, kink = beside_differences(slopes[name], slope, unit)
+        if kink:
+            row.setdefault("kinks", []).append([name, *kink, slopes[name]])
+        elif off > row["gradient"]:
+            row["gradient"] = off
+            row.pop("change", None)
+            row |= {"change": change} if change != DIFFERENCES[0] else {}
+
+
+def beside_differences(
+    found: float, slope: Callable[[float], float], unit: float
+) -> tuple[float, float, tuple[float, float] | None]:
+    """A derivative beside slopes to both sides: its share off, at which change; a kink's slopes.
+
+    slope  one-sided: (f(p + change) - f(p))/change
+    unit   the changes are DIFFERENCES of it
+
+    Rounding shrinks with a larger change, curvature with a smaller one: the first change at which
+    the mean of both slopes agrees counts, else the best. It is a kink where the two slopes keep
+    the same gap however small the change, and the derivative lies between them.
+    """
+    best, at, gaps, kink = np.inf, DIFFERENCES[0], [], None
+    for change in DIFFERENCES:
+        left, right = slope(-change * unit), slope(change * unit)
+        mean = (left + right) / 2
+        scale = max(abs(mean), abs(found), 1e-3)
+        off = abs(found - mean) / scale
+        if off < best:
+            best, at = off, change
+        if best <= CLOSE:
+            return best, at, None
+        slack = CLOSE * scale
+        between = min(left, right) - slack <= found <= max(left, right) + slack
+        gaps.append((right - left) / scale if between else 0.0)
+        kink = kink or (left, right)
+        if len(gaps) == 3:
+            small, large = sorted(gaps, key=abs)[::2]
+            if abs(small) > CLOSE and abs(large - small) <= STEADY * abs(large):
+                return best, at, kink
+    return best, at, None
 
 
 def _beside_mujoco(path: Path, peer: Any) -> float | None:
-    """Share by which the bodies' accelerations differ at the start, without contact."""
+    """Share by which the bodies' accelerations differ at the start, without contact.
+
+    Ours are changes of velocity over TINY and over half of it, extrapolated to none: the implicit
+    damping of a step h takes h d/I from the first, 1e-5 where a damper stops its body in 10 ms.
+    """
     import mujoco
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        given = _description({"mjcf": str(path)}, peer.opt.gravity, TINY, 1, "velocity")
-        try:
-            run = load_scene(given, base=path.parent).rollout(allow_failure=True)
-        except InputError:
-            return None
-    if not run.ok:
+    changes = [_changes(path, peer, step) for step in (TINY, TINY / 2)]
+    if None in changes:
         return None
     peer.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
     data = mujoco.MjData(peer)
@@ -235,19 +286,37 @@ def _beside_mujoco(path: Path, peer: Any) -> float | None:
     ours, right = [], []
     for b in range(1, peer.nbody):
         name = peer.body(b).name
-        if name not in run or peer.body_weldid[b] != b or run[name].orientation is None:
+        if name not in changes[0] or peer.body_weldid[b] != b:
             continue
         accelerations = np.zeros(6)
         mujoco.mj_objectAcceleration(peer, data, mujoco.mjtObj.mjOBJ_XBODY, b, accelerations, 0)
         spin = accelerations[:3]
-        arm = run[name].position[0] - data.xpos[b]
+        arm = changes[0][name][0] - data.xpos[b]
         right += [spin, accelerations[3:] + peer.opt.gravity + np.cross(spin, arm)]
-        motion = run[name]
-        ours += [np.diff(motion.angular_velocity, axis=0)[-1] / TINY,
-                 np.diff(motion.velocity, axis=0)[-1] / TINY]  # fmt: skip
+        ours += list(2 * changes[1][name][1] - changes[0][name][1])
     if not ours or np.abs(data.qvel).max(initial=0) > 0:
         return None
     return _share(np.array(ours), np.array(right))
+
+
+def _changes(path: Path, peer: Any, step: float) -> dict[str, tuple] | None:
+    """Place, and change of angular velocity and velocity by time, of each body over one step."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        given = _description({"mjcf": str(path)}, peer.opt.gravity, step, 1, "velocity")
+        try:
+            run = load_scene(given, base=path.parent).rollout(allow_failure=True)
+        except InputError:
+            return None
+    if not run.ok:
+        return None
+    found = {}
+    for b in range(1, peer.nbody):
+        name = peer.body(b).name
+        if name in run and run[name].orientation is not None:
+            ends = np.array([run[name].angular_velocity, run[name].velocity])[:, -2:]
+            found[name] = (run[name].position[0], np.diff(ends, axis=1)[:, 0] / step)
+    return found
 
 
 def unsaid(row: dict[str, Any], bar: float) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -125,9 +125,8 @@ class Rollout:
             return self.outputs[name]
         body, _, kind = name.rpartition(".")
         if kind not in OBSERVABLE or (body and body not in self.scene.bodies):
-            known = [*self.outputs, *(f"{b}.{k}" for b in self.scene.bodies for k in OBSERVABLE)]
             rule = "BODY.position and the like, or an output that the rollout was asked for"
-            raise InputError("rollout", "", name, rule, nearest(name, known))
+            raise InputError("rollout", "", name, rule, self._remedy(name, OBSERVABLE))
         found = getattr(self[body] if body else self, kind)
         if found is None:
             raise InputError("rollout", name, "a body that does not turn", "its position, velocity")
@@ -292,15 +291,21 @@ class Rollout:
         body, _, kind = name.rpartition(".")
         kinds = {"position": 0, "velocity": 0, "rotation": 3, "angular_velocity": 3}
         if body not in self.scene.bodies or kind not in kinds:
-            known = [*self.outputs, *(f"{b}.{k}" for b in self.scene.bodies for k in kinds)]
             rule = "BODY.position, .velocity, .rotation, .angular_velocity or an output"
-            raise InputError("sensitivity", "", name, rule, nearest(name, known))
+            raise InputError("sensitivity", "", name, rule, self._remedy(name, kinds))
         if kinds[kind] and self[body].orientation is None:
             raise InputError("sensitivity", name, "a body that does not turn", "its position")
         dofs = self.scene.tangents.dof[self._rows(body)] + kinds[kind]
         moved = self.dx if kind in ("position", "rotation") else self.dv
         found = moved[:, dofs]
         return found if self.scene.parts.bodies[body].SOFT else found[:, 0]
+
+    def _remedy(self, name: str, kinds: Iterable[str]) -> str:
+        """How to get what the scene has and the rollout was not asked for, or the nearest name."""
+        if name in self.scene.observables:
+            return f"ask for it: scene.rollout(..., outputs=[{name!r}])"
+        known = [*self.outputs, *(f"{b}.{k}" for b in self.scene.bodies for k in kinds)]
+        return nearest(name, known)
 
     def _rows(self, body: str) -> slice:
         if body not in self.scene.bodies:

@@ -346,6 +346,17 @@ def test_what_is_wrong_is_named(scene, call, message):
         call(scene)
 
 
+def test_what_a_scene_has_but_nobody_asked_for_says_how_to_ask():
+    scene = pendulum().build()
+    motion = scene.rollout(wrt=["rod.mass"], sensitivities=True)
+    for name in ("hinge.coordinate", "hinge.force"):
+        for read in (motion.observed, motion.sensitivity):
+            with pytest.raises(ds.InputError, match=rf"outputs=\['{name}'\]"):
+                read(name)
+    motion = scene.rollout(outputs=["hinge.coordinate"])
+    assert motion.observed("hinge.coordinate").shape[0] == len(motion.time)
+
+
 def test_a_motion_that_stops_early_is_an_error_unless_wanted():
     hard = ds.load_scene({**BALL_AND_CUBE, "world": {
         **BALL_AND_CUBE["world"], "max_iterations": 1, "max_halvings": 0, "tolerance": 1e-14,

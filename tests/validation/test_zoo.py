@@ -5,7 +5,7 @@ import json
 import pytest
 
 from diffsim_ros.errors import InputError
-from validation import zoo
+from validation import zoo, zoo_model
 from validation.common import Executors, Missed
 
 pytest.importorskip("mujoco")
@@ -18,6 +18,8 @@ ARM = """<robot name="arm"><link name="base"/><link name="l"><inertial><origin x
 MODELS = {
     "ball.xml": """<mujoco><worldbody><geom type="plane" size="1 1 1"/><body name="b" pos="0 0 1">
       <freejoint/><geom size="0.1"/></body></worldbody></mujoco>""",
+    "damped.xml": """<mujoco><worldbody><body name="d"><joint name="h" axis="0 1 0" damping="0.5"/>
+      <geom type="capsule" fromto="0 0 0 0.1 0 0" size="0.02"/></body></worldbody></mujoco>""",
     "part.xml": "<mujoco><asset><material name='m'/></asset></mujoco>",
     "broken.xml": "<mujoco><worldbody><body><joint/></body></worldbody></mujoco>",
     "arm.urdf": ARM,
@@ -36,12 +38,14 @@ def folder(tmp_path):
 def test_every_model_has_a_row_that_says_what_became_of_it(folder, monkeypatch):
     monkeypatch.setattr(Executors, "resume", folder / "kept")
     figures = zoo.study(folder=folder)
-    rows = {row["file"].rsplit("/", 1)[1]: row for row in figures["models"]}
+    assert str(folder) not in json.dumps(figures)
+    rows = {row["file"]: row for row in figures["models"]}
     assert {name: zoo.verdict(row) for name, row in rows.items()} == {
-        "ball.xml": "taken", "arm.urdf": "taken", "part.xml": "refused rightly",
-        "broken.xml": "refused rightly", "odd.urdf": "refused rightly",
+        "ball.xml": "taken", "arm.urdf": "taken", "damped.xml": "taken",
+        **dict.fromkeys(("part.xml", "broken.xml", "odd.urdf"), "refused rightly"),
     }  # fmt: skip
-    for name, words in (("arm.urdf", ("mass", "acceleration")), ("ball.xml", ("acceleration",))):
+    for name, words in (("arm.urdf", ("mass", "acceleration")), ("ball.xml", ("acceleration",)),
+                        ("damped.xml", ("acceleration",))):  # fmt: skip
         assert all(rows[name][word] < 1e-8 for word in words)
         assert rows[name]["implicit"] == rows[name]["velocity"] == "ok"
         assert rows[name]["gradient"] < 1e-4
@@ -61,6 +65,26 @@ def test_a_model_that_ends_the_worker_costs_itself_alone(folder, monkeypatch):
     first, second = zoo.examined([folder / "ball.xml", folder / "arm.urdf"])
     assert first["crash"] == "ended by 7"
     assert zoo.verdict(second) == "taken"
+
+
+RIGHT = 3.0
+SLOPES = {
+    "straight": (lambda h: RIGHT, 1e-6, None),
+    "curved": (lambda h: RIGHT + h, 1e-6, None),
+    "rounded": (lambda h: RIGHT + 1e-9 / abs(h), 1e-5, None),
+    "kink": (lambda h: 2.0 if h < 0 else 5.0, 1e-6, (2.0, 5.0)),
+    "kink_elsewhere": (lambda h: 4.0 if h < 0 else 5.0, 1e-6, None),
+    "gap_that_grows": (lambda h: RIGHT + 1e-6 * (1.0 if h < 0 else -1.5) / abs(h), 1e-3, None),
+    "wrong": (lambda h: 3.3, 1e-6, None),
+}
+
+
+@pytest.mark.parametrize("name", SLOPES)
+def test_a_derivative_is_right_off_or_between_the_slopes_of_a_kink(name):
+    slope, change, kink = SLOPES[name]
+    off, at, found = zoo_model.beside_differences(RIGHT, slope, 1.0)
+    assert (at, found) == (change, kink)
+    assert (off > 0.05) == (name in ("kink", "kink_elsewhere", "wrong"))
 
 
 def test_bars_are_about_what_is_refused_and_off():
