@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from diffsim_ros.scene.contacts.defaults import extent_of, own_load, share, stiffness
+from diffsim_ros.scene.contacts.defaults import extent_of, resting_load, share, stiffness
 from diffsim_ros.scene.sdfs import surface_of
 from diffsim_ros.scene.sdfs.plane import PlaneSdf
 
@@ -36,7 +36,7 @@ def damped_friction(parts: Parts) -> list[str]:
         body = parts.bodies[contact.points]
         if not body.MOVES or body.SOFT:
             continue
-        load, part = own_load(parts, contact), share(parts, contact)
+        load, part = resting_load(parts, contact), share(parts, contact)
         limit, pulled = contact.c_f * load / part, _pulled(parts, contact) * load / part
         if contact.friction != "hybrid" and (
             limit > NOTICED * contact.k_t or CREEPS * contact.k_t < pulled < limit

@@ -37,6 +37,7 @@ def load(
                 place, key, f"{path} without triangles", "an .obj with lines v and f",
                 "is it of another format? the ending says which reader it gets",
             )  # fmt: skip
+        _check_faces(path, content, place, key)
     try:  # of the bytes alone: what a file refers to is not opened
         mesh = trimesh.load(
             io.BytesIO(content), file_type=suffix[1:], force="mesh", process=False,
@@ -66,6 +67,23 @@ def _absolute(text: bytes) -> bytes:
             line = re.sub(rb"-(\d+)", lambda m, n=count: b"%d" % max(n + 1 - int(m[1]), 0), line)
         lines.append(line)
     return b"\n".join(lines)
+
+
+def _check_faces(path: Path, content: bytes, place: object, key: str) -> None:
+    """InputError for a face of an .obj that names a vertex which is not there."""
+    lines = content.split(b"\n")
+    faces = [line for line in lines if line.startswith(b"f")]
+    count = sum(line.startswith(b"v") for line in lines)
+    words = b" ".join(line[1:] for line in faces).split()
+    if words and all(map(bytes.isdigit, words)) and max(map(len, words)) < 18:
+        numbers = np.array(words).astype(np.int64)
+        if numbers.min() >= 1 and numbers.max() <= count:
+            return
+    for line in faces:
+        if not all(word.isdigit() and 1 <= int(word) <= count for word in line.split()[1:]):
+            got = f"{path}: face {line.decode('latin-1')[:60]!r}"
+            rule = f"numbers of its vertices, 1 to {count}"
+            raise InputError(place, key, got, rule, "cut, or put together from several files?")
 
 
 def _stl(path: Path, content: bytes, place: object, key: str) -> tuple[Array, Array]:

@@ -7,6 +7,7 @@ pytest.importorskip("diffsim_ros._engine", reason="the engine is not built")
 
 import diffsim_ros as ds
 from diffsim_ros.scene.contacts.defaults import CREEP
+from diffsim_ros.scene.damped_friction import damped_friction
 
 G = 9.81
 STEPS = (1 / 240, 1 / 480, 1 / 960)
@@ -148,3 +149,15 @@ def test_stacks_that_are_not_aligned_stand_for_ten_seconds(masses):
     rollout = scene(bodies, contact, duration=10.0).rollout()
     moved = [rollout[name].position[-1] - rollout[name].position[0] for name in bodies]
     assert rollout.ok and np.abs(moved).max() < 5e-3
+
+
+@pytest.mark.parametrize(("heavy", "light", "sinks"), [(0.5, 1.5, False), (1.5, 0.5, True)])
+def test_what_rests_on_the_other_is_the_upper_body(heavy, light, sinks):
+    """1000 kg below 1 kg does not sink into it; above, it does."""
+    box = {"type": "rigid", "shape": {"box": {"size": [1.0, 1.0, 1.0]}}}
+    bodies = {"heavy": {**box, "mass": 1000.0, "pose": {"position": [0, 0, heavy]}},
+              "light": {**box, "mass": 1.0, "pose": {"position": [0, 0, light]}}}  # fmt: skip
+    contact = [{"pairs": [["heavy", "light"]], "c_f": 0.3, "k_n": 1e4}]
+    world = {"step": 0.004, "duration": 0.02}
+    model = ds.load_scene({"world": world, "bodies": bodies, "contact": contact})
+    assert any("sinks" in text for text in damped_friction(model.parts)) == sinks

@@ -70,9 +70,12 @@ def load_of(parts: Parts, contact: Any, together: dict[str, float]) -> float:
     return _gravity(parts) * max(masses)
 
 
-def own_load(parts: Parts, contact: Any) -> float:
-    """Weight of the heavier body of a contact [N]."""
-    return _gravity(parts) * _own_mass(parts, contact)
+def resting_load(parts: Parts, contact: Any) -> float:
+    """Weight [N] of the body of a contact that rests on the other: the higher one at the start."""
+    down = np.asarray(parts.world["gravity"], float)
+    bodies = [parts.bodies[name] for name in _movers(parts, contact)]
+    upper = min(bodies, key=lambda body: float(down @ body.start_pose()[0]))
+    return _gravity(parts) * float(upper.total_mass())
 
 
 def share(parts: Parts, contact: Any) -> float:
