@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,11 +16,13 @@ import numpy as np
 
 from ..errors import InputError
 from ..files import require_regular
-from ..tables import read_rows
+from ..tables import number
 from . import bags
 from .clock import clock
 from .clouds.packed import decode_message
+from .columns import TEXTS, read_timed
 from .formats import Format, SensorKind
+from .meaning import is_pose, is_wrench, meaning_of, vectors
 from .messages import BODIES, CLOUD, MOCAP
 from .observation import Observation
 
@@ -42,7 +44,7 @@ METRES = {"m": 1.0, "cm": 1e-2, "mm": 1e-3}
 def read_table(path: Path) -> list[Observation]:
     """CSV: t, NAME_x, NAME_y, NAME_z [m], NAME_res [m] per marker (empty: not seen), and trial."""
     require_regular(path, TABLE)
-    header, rows = read_rows(path, TABLE)
+    header, rows, lines, notes = read_timed(path, TABLE)
     names = tuple(name[:-2] for name in header if name.endswith(AXES[0]))
     expected = [name + axis for name in names for axis in AXES]
     known = set(header)
@@ -54,7 +56,8 @@ def read_table(path: Path) -> list[Observation]:
         flat = missing and missing[0][-2:] in AXES and missing[0][:-2] in names
         remedy = "of markers seen in a plane, give the other coordinate as a column of zeros"
         raise InputError(path, "header", what, rule, remedy if flat else "")
-    table = np.array([_numbers(path, k, row, header) for k, row in enumerate(rows, start=2)])
+    numbered = zip(lines, rows, strict=True)
+    table = np.array([_numbers(path, line, row, header) for line, row in numbered])
     table = table.reshape(-1, len(header))
     column = {name: i for i, name in enumerate(header)}
     # in the order of samples in memory too: means over them round by it
@@ -62,11 +65,12 @@ def read_table(path: Path) -> list[Observation]:
     position = position.reshape(len(table), len(names), 3)
     residuals = [column[name + RESIDUAL] for name in names if name + RESIDUAL in column]
     residual = table[:, residuals] if len(residuals) == len(names) else None
-    t, number = table[:, column["t"]], None
+    t, trial = table[:, column["t"]], None
     if TRIAL in column:
         cells = [row[column[TRIAL]] for row in rows]
-        number = np.array([_whole(path, k, cell) for k, cell in enumerate(cells, start=2)], int)
-    return [_markers(path, "CSV of markers", names, t, position, residual, numbers=number)]
+        trial = np.array([_whole(path, k, cell) for k, cell in zip(lines, cells, strict=True)], int)
+    rest = {"numbers": trial, "notes": notes}
+    return [_markers(path, "CSV of markers", names, t, position, residual, **rest)]
 
 
 def _markers(
@@ -97,7 +101,7 @@ def _numbers(path: Path, line: int, row: list[str], header: list[str]) -> list[f
     numbers = []
     for name, cell in zip(header, row, strict=True):
         try:
-            numbers.append(float(cell) if cell.strip() else np.nan)
+            numbers.append(number(cell))
         except ValueError:
             raise InputError(path, f"line {line}, {name}", cell, "a number, or nothing") from None
         if np.isinf(numbers[-1]):
@@ -274,11 +278,19 @@ def _check(place: str, t: np.ndarray) -> None:
         raise InputError(place, f"frame {i}, t", got, "increasing times [s]")
 
 
+def _in_table(names: Collection[str]) -> bool:
+    """True of columns NAME_x that are places, and of no pose or wrench."""
+    names = list(names)
+    whole = any(is_pose(at) or is_wrench(at) for at in vectors(names).values())
+    markers = [name for name in names if name.endswith(AXES[0])]
+    return not whole and any(meaning_of(name).signal == "p" for name in markers)
+
+
 SENSOR = SensorKind(
     kind="markers",
     accepted="a rosbag2, CSV or C3D of markers",
     formats=(
-        Format((".csv",), lambda names: any(n.endswith(AXES[0]) for n in names), read_table),
+        Format(TEXTS, _in_table, read_table),
         Format((".c3d",), lambda names: True, read_c3d),
     ),
     topics={MOCAP: lambda path, topic: read_bag(path, topic)},
