@@ -56,7 +56,7 @@ class Sheet(NamedTuple):
     notes: tuple[str, ...]
 
 
-class Table(NamedTuple):
+class TextTable(NamedTuple):
     """Columns with names.
 
     header  names of the columns, a unit of a row below them in brackets
@@ -126,7 +126,7 @@ def read_header(path: str | Path, accepted: str) -> list[str]:
     return read_table(path, accepted, SAMPLE_LINES).header
 
 
-def read_table(path: str | Path, accepted: str, most: int | None = None) -> Table:
+def read_table(path: str | Path, accepted: str, most: int | None = None) -> TextTable:
     """The columns of a table whose header stands in the first line, or right above its numbers.
 
     Comments, titles and empty lines above the header are passed over, a row of units below it is
@@ -136,11 +136,11 @@ def read_table(path: str | Path, accepted: str, most: int | None = None) -> Tabl
     return table_of(read_sheet(path, accepted, most), path)
 
 
-def table_of(sheet: Sheet, path: str | Path) -> Table:
+def table_of(sheet: Sheet, path: str | Path) -> TextTable:
     """The table in a sheet, as read_table."""
     filled = [k for k, row in enumerate(sheet.rows) if any(cell.strip() for cell in row)]
     if not filled:
-        return Table([], [], [], sheet.notes)
+        return TextTable([], [], [], sheet.notes)
     at, first = _header_row(sheet.rows, filled)
     header = _uncommented([cell.strip() for cell in sheet.rows[at]])
     notes = sheet.notes
@@ -159,7 +159,7 @@ def table_of(sheet: Sheet, path: str | Path) -> Table:
         header = header[:-1]
     width = len(header)
     rows = [row[:width] if not any(c.strip() for c in row[width:]) else row for row in rows]
-    return Table(header, rows, lines, notes)
+    return TextTable(header, rows, lines, notes)
 
 
 def number(cell: str) -> float:

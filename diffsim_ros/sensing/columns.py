@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import InputError
-from ..tables import Table, number, read_table
+from ..tables import TextTable, number, read_table
 
 TEXTS = (".csv", ".tsv", ".txt", ".tum")
 """Endings of tables."""
@@ -30,20 +30,22 @@ ENDS = re.compile(r"(?P<name>.+)_(?P<unit>ms|us|ns|msec|usec|nsec)")
 """Names that end with the unit of a time."""
 
 
-class Column(NamedTuple):
+class HeaderName(NamedTuple):
     """Name of a column and the unit that it states, "" where it states none."""
 
     name: str
     unit: str
 
 
-def column_of(header: str) -> Column:
+def column_of(header: str) -> HeaderName:
     """`px [mm]`, `px (mm)` and `time_ms` as name and unit."""
     match = UNIT.fullmatch(header.strip())
     if match is not None:
-        return Column(match["name"].strip(), match["unit"].strip().lower())
+        return HeaderName(match["name"].strip(), match["unit"].strip().lower())
     match = ENDS.fullmatch(header.strip())
-    return Column(header.strip(), "") if match is None else Column(match["name"], match["unit"])
+    if match is None:
+        return HeaderName(header.strip(), "")
+    return HeaderName(match["name"], match["unit"])
 
 
 def is_time(header: str) -> bool:
@@ -52,7 +54,7 @@ def is_time(header: str) -> bool:
     return name == TIME or name in {one.lstrip("_") for one in TIME_NAMES}
 
 
-def read_timed(path: str | Path, accepted: str) -> Table:
+def read_timed(path: str | Path, accepted: str) -> TextTable:
     """read_table with its column of times called t, in seconds.
 
     A table without a column t has one of TIME_NAMES, if exactly one; its name and unit are notes.
@@ -74,7 +76,7 @@ def read_timed(path: str | Path, accepted: str) -> Table:
     if SECONDS.get(unit, 1.0) == 1.0:
         return table._replace(header=header, notes=notes)
     rows = [_scaled(row, k, unit) for row in table.rows]
-    return Table(header, rows, table.lines, (*notes, f"its {unit} are read as seconds"))
+    return TextTable(header, rows, table.lines, (*notes, f"its {unit} are read as seconds"))
 
 
 def _scaled(row: list[str], k: int, unit: str) -> list[str]:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .columns import Column, column_of, is_time
+from .columns import HeaderName, column_of, is_time
 
 SPLIT, LEVELS = re.compile(r"[/._ :\[\]-]+"), re.compile(r"[/.\[\]]+")
 WORDS = {
@@ -111,7 +111,7 @@ def is_wrench(columns: dict[str, int]) -> bool:
     return "fx" in columns
 
 
-def _joint(column: Column) -> Meaning | None:
+def _joint(column: HeaderName) -> Meaning | None:
     """/joint_states/position/NAME and /joint_states/NAME/position; component: the joint."""
     parts = [part for part in LEVELS.split(column.name) if part]
     for k in (len(parts) - 2, len(parts) - 1):

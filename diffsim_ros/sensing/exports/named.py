@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import InputError
-from ...tables import Sheet, Table, number_table, read_table, table_of
+from ...tables import Sheet, TextTable, number_table, read_table, table_of
 from ..columns import METRES, SECONDS, column_of
 from ..formats import Export
 from ..meaning import is_command, is_pose, is_wrench, meaning_of, vectors
@@ -76,7 +76,7 @@ def _noted(one: Observation, notes: Sequence[str]) -> Observation:
     return replace(one, notes=(*one.notes, *notes))
 
 
-def _clock(path: Path, table: Table) -> tuple[int, float, list[str]]:
+def _clock(path: Path, table: TextTable) -> tuple[int, float, list[str]]:
     """Column of times, seconds in its unit, notes."""
     every = [k for k, name in enumerate(table.header) if meaning_of(name).kind == "time"]
     rank = {name: i for i, name in enumerate(FIRST)}
@@ -89,7 +89,7 @@ def _clock(path: Path, table: Table) -> tuple[int, float, list[str]]:
 
 
 def _rows(
-    path: Path, table: Table, at: Sequence[int], clock: tuple[int, float]
+    path: Path, table: TextTable, at: Sequence[int], clock: tuple[int, float]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Times [s] (n,) and numbers (n, k) of the lines in which a stream has a sample.
 
@@ -107,7 +107,7 @@ def _rows(
     return clock[1] * value[:, 0], value[:, 1:]
 
 
-def _metre(path: Path, table: Table, at: Sequence[int]) -> float:
+def _metre(path: Path, table: TextTable, at: Sequence[int]) -> float:
     """Metres in the unit that the names of places state, 1 where they state none."""
     units = {column_of(table.header[k]).unit for k in at}
     unit = units.pop() if len(units) == 1 else "several"
@@ -117,14 +117,14 @@ def _metre(path: Path, table: Table, at: Sequence[int]) -> float:
     return METRES.get(unit, 1.0)
 
 
-def _said(table: Table, what: str, at: dict[str, int], metre: float = 1.0) -> str:
+def _said(table: TextTable, what: str, at: dict[str, int], metre: float = 1.0) -> str:
     renamed = [f"{table.header[k]} as {name}" for name, k in at.items() if table.header[k] != name]
     pairs = ", ".join(renamed[:3]) + (" ..." if len(renamed) > 3 else "") or "by the usual names"
     return f"{what}: {pairs}" + (f", {metre:g} m a unit" if metre != 1.0 else "")
 
 
 def _body(
-    path: Path, table: Table, group: tuple[str, ...], at: dict[str, int],
+    path: Path, table: TextTable, group: tuple[str, ...], at: dict[str, int],
     clock: tuple[int, float], notes: list[str], several: bool,
 ) -> Observation:  # fmt: skip
     columns = list(at.values())
@@ -137,7 +137,7 @@ def _body(
 
 
 def _wrench(
-    path: Path, table: Table, group: tuple[str, ...], at: dict[str, int],
+    path: Path, table: TextTable, group: tuple[str, ...], at: dict[str, int],
     clock: tuple[int, float], notes: list[str],
 ) -> Observation:  # fmt: skip
     t, value = _rows(path, table, list(at.values()), clock)
@@ -148,7 +148,7 @@ def _wrench(
 
 
 def _joints(
-    path: Path, table: Table, clock: tuple[int, float], notes: list[str], used: set[int]
+    path: Path, table: TextTable, clock: tuple[int, float], notes: list[str], used: set[int]
 ) -> list[Observation]:
     """The joints of the one topic that measures them, with those of one that commands."""
     topics: dict[tuple[str, ...], dict[tuple[str, str], int]] = {}
@@ -182,7 +182,7 @@ def _joints(
 
 
 def _commands(
-    path: Path, table: Table, topics: dict, names: Sequence[str], clock: tuple[int, float],
+    path: Path, table: TextTable, topics: dict, names: Sequence[str], clock: tuple[int, float],
     t: np.ndarray, used: set[int],
 ) -> dict[str, np.ndarray]:  # fmt: skip
     """Commanded positions of every joint: the last before each sample."""
@@ -208,7 +208,7 @@ def _angle(path: Path, header: str) -> float:
 
 
 def _markers(
-    path: Path, table: Table, places: dict[tuple[str, ...], dict[str, int]],
+    path: Path, table: TextTable, places: dict[tuple[str, ...], dict[str, int]],
     clock: tuple[int, float], notes: list[str],
 ) -> Observation:  # fmt: skip
     columns = [k for at in places.values() for k in at.values()]

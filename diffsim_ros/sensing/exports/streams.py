@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from ...errors import InputError
 from ...rotation import quat_exp, quat_from_matrix, quat_multiply, quat_rotate
 from ...tables import Sheet, number_table
 from ..blanks import parted
+from ..markers import labelled_names
 from ..observation import Observation
 
 Y_UP = np.array([np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5)])
@@ -19,8 +19,6 @@ Y_UP = np.array([np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5)])
 TURNED = "y is up there: turned to z up (x stays, y becomes z)"
 OFF_GRID = 0.05
 """Distance of a time from the frame's own [frames] beyond which the column of times is used."""
-UNLABELLED = re.compile(r"(\*\d*|unlabell?ed.*|unidentified.*|uname\*?\d+|_\d+)", re.IGNORECASE)
-"""Names of fragments of paths that nobody has given a label."""
 
 
 def data_rows(
@@ -120,53 +118,21 @@ def body_stream(
 
 
 def marker_stream(
-    path: Path, what: str, places: Mapping[str, np.ndarray], t: np.ndarray, notes: Sequence[str],
-    residual: np.ndarray | None = None,
+    path: Path, what: str, places: Mapping[str, np.ndarray], t: np.ndarray, notes: Sequence[str]
 ) -> Observation:  # fmt: skip
-    """Markers: label -> places [m] (n, 3), NaN where unseen; residual [m] (n, m).
+    """Markers: label -> places [m] (n, 3), NaN where unseen.
 
     Labels become names in small letters and digits, without a subject that all share. Fragments
     without a label are left out, with a note.
     Raises InputError: no labelled marker, labels that are empty or become one name.
     """
     labels = list(places)
-    kept = [label for label in labels if not UNLABELLED.fullmatch(label.rpartition(":")[2])]
-    notes = list(notes)
-    if len(kept) < len(labels):
-        out = [label for label in labels if label not in kept]
-        some = ", ".join(out[:5]) + (" ..." if len(out) > 5 else "")
-        notes.append(f"{len(out)} fragments without a label are left out: {some}")
-    if not kept:
-        got = f"{len(labels)} paths without a label"
-        raise InputError(path, "markers", got, "labelled markers", "label them, then export again")
-    names = marker_names(path, kept)
-    position = np.stack([places[label] for label in kept], axis=1)
-    values = {"position": position}
-    if residual is not None:
-        values["residual"] = residual[:, [labels.index(label) for label in kept]]
+    names, kept, more = labelled_names(path, labels, subject=False)
+    values = {"position": np.stack([places[labels[k]] for k in kept], axis=1)}
     return Observation(
         kind="markers", t=t, names=names, values=values, source=str(path), format=what,
-        notes=tuple(notes), frame="tracker",
+        notes=(*notes, *more), frame="tracker",
     )  # fmt: skip
-
-
-def marker_names(path: Path, labels: Sequence[str]) -> tuple[str, ...]:
-    """Names of labels in small letters and digits; InputError where two have one, or one none."""
-    subjects = {label.rpartition(":")[0] for label in labels}
-    own = [label.rpartition(":")[2] for label in labels] if len(subjects) == 1 else list(labels)
-    names: dict[str, str] = {}
-    for label, part in zip(labels, own, strict=True):
-        name = re.sub(r"[\W_]", "", part.lower())
-        if not name:
-            at = labels.index(label) + 1
-            rule = "a label of letters or digits for each"
-            raise InputError(path, f"label of point {at}", label, rule, "label it, or leave it out")
-        if name in names:
-            rule = "labels that differ in letters or digits, each once"
-            got = f"{names[name]!r} and {label!r}"
-            raise InputError(path, "labels", got, rule, f"both are {name!r} here: rename one")
-        names[name] = label
-    return tuple(names)
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:
