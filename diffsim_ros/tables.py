@@ -231,16 +231,18 @@ def _encoding(path: Path) -> tuple[str, tuple[str, ...]]:
 
 
 def _separator(text: str) -> str:
-    """The separator by which most cells of the first lines are numbers."""
+    """The separator by which most of the first lines, or else of their cells, are numbers."""
     lines = [line for line in text.splitlines()[:SAMPLE_LINES] if line.strip()]
-    scores = {sign: 0 for sign in SEPARATORS}
+    whole, scores = dict.fromkeys(SEPARATORS, 0), dict.fromkeys(SEPARATORS, 0)
     for sign in SEPARATORS:
         for _, row in _split_lines(lines, sign):
+            numeric = [_numeric(cell) for cell in row]
             if len(row) > 1:
-                scores[sign] += sum(_numeric(cell) and bool(cell.strip()) for cell in row)
-    best = max(scores.values())
-    if best:
-        return next(sign for sign, score in scores.items() if score == best)
+                whole[sign] += all(numeric) and any(map(str.strip, row))
+                scores[sign] += sum(numeric) - sum(not cell.strip() for cell in row)
+    for found in (whole, scores):
+        if any(found.values()):
+            return max(SEPARATORS, key=lambda sign: found[sign])
     counts = {sign: lines[0].count(sign) if lines else 0 for sign in SEPARATORS if sign != " "}
     most = max(counts.values())
     return next(sign for sign, count in counts.items() if count == most) if most else ","
@@ -300,7 +302,7 @@ def _header_row(rows: list[list[str]], filled: list[int]) -> tuple[int, int]:
     if data is None or not above:
         return top, filled[1] if len(filled) > 1 else top + 1
     named: Callable[[int], bool] = lambda k: _fits(rows[k], rows[data])  # noqa: E731
-    units = len(above) > 1 and _is_units(rows[above[-1]]) and named(above[-1])
+    units = len(above) > 1 and _is_units(rows[above[-1]], len(rows[data]))
     at = above[-2] if units else above[-1]
     if not named(at) or len(above) == 1:
         return top, filled[1]
@@ -320,9 +322,11 @@ def _fits(row: list[str], data: list[str]) -> bool:
     return abs(len(names) - len(data)) <= 1 and not any(_numeric(n) for n in names if n)
 
 
-def _is_units(row: list[str]) -> bool:
+def _is_units(row: list[str], width: int) -> bool:
+    """True of a row of units over columns of numbers."""
     cells = [cell.strip().strip("()[]").lower() for cell in row]
-    return any(cells) and all(cell in UNIT_WORDS for cell in cells)
+    known = all(cell in UNIT_WORDS for cell in cells)
+    return known and abs(len(cells) - width) <= 1 and any(c not in ("", "-", "1") for c in cells)
 
 
 def _uncommented(names: list[str]) -> list[str]:

@@ -28,7 +28,7 @@ MODELS = ("ANGLES", "FORCES", "MOMENTS", "POWERS", "SCALARS", "REACTIONS")
 """POINT:NAME lists labels of points that are results of a model, no places."""
 
 
-class Parameter(NamedTuple):
+class C3dParameter(NamedTuple):
     """Type (-1 letters, 1 bytes, 2 integers, 4 floats), dimensions and bytes of a parameter."""
 
     kind: int
@@ -100,10 +100,10 @@ def read_c3d_file(path: Path) -> C3d:
 # ---------------------------------------------------------------------------- parameters
 
 
-def _parameters(data: bytes, begin: int, order: str) -> dict[str, Parameter]:
+def _parameters(data: bytes, begin: int, order: str) -> dict[str, C3dParameter]:
     """GROUP:NAME -> parameter; what does not fit into the file ends the list."""
     groups: dict[int, str] = {}
-    found: dict[tuple[int, str], Parameter] = {}
+    found: dict[tuple[int, str], C3dParameter] = {}
     at = begin + 4
     while 0 <= at <= len(data) - 5:
         length, group = struct.unpack_from("<bb", data, at)
@@ -124,7 +124,7 @@ def _parameters(data: bytes, begin: int, order: str) -> dict[str, Parameter]:
     return {f"{groups.get(group, '')}:{name}": one for (group, name), one in found.items()}
 
 
-def _parameter(data: bytes, at: int) -> Parameter | None:
+def _parameter(data: bytes, at: int) -> C3dParameter | None:
     """The parameter whose type stands at `at`, None where it reaches beyond the file."""
     if at + 2 > len(data):
         return None
@@ -134,10 +134,10 @@ def _parameter(data: bytes, at: int) -> Parameter | None:
     begin = at + 2 + count
     if kind not in (-1, 1, 2, 4) or count > 7 or begin + size > len(data):
         return None
-    return Parameter(kind, shape, data[begin : begin + size])
+    return C3dParameter(kind, shape, data[begin : begin + size])
 
 
-def _numbers(one: Parameter, processor: int) -> np.ndarray:
+def _numbers(one: C3dParameter, processor: int) -> np.ndarray:
     """All numbers of a parameter."""
     order = ">" if processor == SGI else "<"
     if one.kind == 4:
@@ -146,14 +146,14 @@ def _numbers(one: Parameter, processor: int) -> np.ndarray:
     return np.frombuffer(one.data, kinds[one.kind]).astype(float)
 
 
-def _number(parameters: dict[str, Parameter], key: str, processor: int, other: float) -> float:
+def _number(parameters: dict[str, C3dParameter], key: str, processor: int, other: float) -> float:
     """The number of a parameter, `other` where there is none."""
     one = parameters.get(key)
     found = _numbers(one, processor) if one is not None else np.zeros(0)
     return float(found[0]) if len(found) else float(other)
 
 
-def _text(parameters: dict[str, Parameter], key: str) -> str:
+def _text(parameters: dict[str, C3dParameter], key: str) -> str:
     """The text of a parameter, the first where it is a list, in small letters; "" if there is none.
 
     Some write the unit once for each point, others four blanks.
@@ -163,7 +163,7 @@ def _text(parameters: dict[str, Parameter], key: str) -> str:
     return next((word.lower() for word in words if word), "")
 
 
-def _texts(one: Parameter) -> list[str]:
+def _texts(one: C3dParameter) -> list[str]:
     """The texts of a parameter of letters: of one dimension one text."""
     if one.kind != -1 or not one.data:
         return []
@@ -180,7 +180,7 @@ def _decoded(data: bytes) -> str:
         return data.decode("cp1252", errors="replace").strip()
 
 
-def _lists(parameters: dict[str, Parameter], name: str) -> list[str]:
+def _lists(parameters: dict[str, C3dParameter], name: str) -> list[str]:
     """Texts of POINT:NAME, POINT:NAME2, ... in a row: a parameter holds 255 at most."""
     found: list[str] = []
     for number in ("", *map(str, range(2, 100))):
@@ -191,7 +191,7 @@ def _lists(parameters: dict[str, Parameter], name: str) -> list[str]:
     return found
 
 
-def _labels(path: Path, parameters: dict[str, Parameter], count: int) -> tuple[str, ...]:
+def _labels(path: Path, parameters: dict[str, C3dParameter], count: int) -> tuple[str, ...]:
     labels = _lists(parameters, "LABELS")
     if len(labels) < count:
         got = f"{count} points but {len(labels)} labels"
@@ -199,7 +199,7 @@ def _labels(path: Path, parameters: dict[str, Parameter], count: int) -> tuple[s
     return tuple(labels[:count])
 
 
-def _models(parameters: dict[str, Parameter]) -> frozenset[str]:
+def _models(parameters: dict[str, C3dParameter]) -> frozenset[str]:
     """Labels of model outputs: POINT:ANGLES and the like, and those of POINT:TYPE_GROUPS."""
     groups = [word.upper() for word in _lists(parameters, "TYPE_GROUPS")]
     names = [*MODELS, *(word for word in groups if word)]
@@ -209,7 +209,7 @@ def _models(parameters: dict[str, Parameter]) -> frozenset[str]:
 # ---------------------------------------------------------------------------- frames
 
 
-def _points(path: Path, header: int, parameters: dict[str, Parameter], processor: int) -> int:
+def _points(path: Path, header: int, parameters: dict[str, C3dParameter], processor: int) -> int:
     """The count of points; InputError where header and parameters contradict each other."""
     used = int(_number(parameters, "POINT:USED", processor, header))
     if not used or (header and used != header):
@@ -219,7 +219,7 @@ def _points(path: Path, header: int, parameters: dict[str, Parameter], processor
 
 
 def _frames(
-    path: Path, header: tuple[int, ...], parameters: dict[str, Parameter], processor: int,
+    path: Path, header: tuple[int, ...], parameters: dict[str, C3dParameter], processor: int,
     room: int, size: int,
 ) -> tuple[int, list[str]]:  # fmt: skip
     """How many frames there are: as the file's counts say, if it has room for them.
@@ -249,7 +249,7 @@ def _frames(
     return fits[0] + wrapped, ["the header's count of frames has overflown"] if wrapped else []
 
 
-def _long(parameters: dict[str, Parameter], key: str, processor: int) -> int | None:
+def _long(parameters: dict[str, C3dParameter], key: str, processor: int) -> int | None:
     """A count of 32 bits in two words, the low one first."""
     one = parameters.get(key)
     words = _numbers(one, processor) if one is not None and one.kind == 2 else np.zeros(0)

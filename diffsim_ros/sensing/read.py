@@ -218,7 +218,8 @@ def read_kind(path: str | Path, kind: str, topic: str = "", **options: Any) -> O
         if suffix in form.suffixes:
             (found,) = _timed(form.read(path, **options))
             return found
-    endings = " or ".join((*filter(None, suffixes), *bags.SUFFIXES))
+    usual = [one for one in suffixes if one and one not in TEXTS[1:]]
+    endings = " or ".join((*dict.fromkeys(usual), *bags.SUFFIXES))
     rule = f"{sensor.accepted} ({endings})"
     raise InputError(path, "", path.suffix, rule)
 

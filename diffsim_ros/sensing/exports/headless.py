@@ -139,7 +139,8 @@ def _transform(path: Path, sheet: Sheet) -> list[Observation]:
     t, epoch, value, notes = _stamped(path, sheet, (2, 3), f"TransformStamped: {TRANSFORM}")
     frames = list(dict.fromkeys((row[2], row[3]) for row in sheet.rows))
     if len(frames) > 1:
-        names = [f"{parent}->{child}" for parent, child in frames]
+        children = [child for _, child in frames]
+        names = [f"{a}->{b}" if children.count(b) > 1 else b for a, b in frames]
         found = []
         for (parent, child), name in zip(frames, names, strict=True):
             own = [k for k, row in enumerate(sheet.rows[: len(t)]) if row[2:4] == [parent, child]]

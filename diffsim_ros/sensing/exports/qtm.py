@@ -56,17 +56,19 @@ def read(path: Path) -> list[Observation]:
         raise InputError(path, "DATA_INCLUDED", got, "3D with MARKER_NAMES, or 6D with BODY_NAMES")
     width = len(sheet.rows[begin]) if begin < len(sheet.rows) else 0
     width = max([width, *(len(row) for row in sheet.rows[begin : begin + SEARCHED])])
-    table, notes = data_rows(path, sheet, begin, width)
+    table, notes = data_rows(path, sheet, begin, width, numbered=False)
     while width and np.isnan(table[:, width - 1]).all() and width % len(names):
         table, width = table[:, :-1], width - 1  # a tab at the ends of lines
-    ahead, each = _layout(path, kind, len(names), width)
-    frame = table[:, 0] if ahead else np.arange(len(table))
-    t, clock = frame_times(frame, rate, table[:, 1] if ahead > 1 else None)
+    ahead = _ahead(table, rate)
+    each = _layout(path, kind, len(names), width - len(ahead))
+    frame = table[:, ahead["frame"]] if "frame" in ahead else np.arange(len(table))
+    time = table[:, ahead["time"]] if "time" in ahead else None
+    t, clock = frame_times(frame, rate, time)
     declared = (header.get("NO_OF_FRAMES") or [""])[0]
     if declared.isdigit() and int(declared) != len(table):
         notes.append(f"{len(table)} frames of the {declared} that the header states")
     notes = [*sheet.notes[1:], f"{rate:g} Hz by the header; {kind} in mm", *notes, *clock]
-    values = table[:, ahead:].reshape(len(table), len(names), each)
+    values = table[:, len(ahead) :].reshape(len(table), len(names), each)
     if kind == "3D":
         lost = (values[:, :, :3] == 0.0).all(axis=2)
         if lost.any():
@@ -113,14 +115,31 @@ def _rate(path: Path, header: dict[str, list[str]]) -> float:
     return rate
 
 
-def _layout(path: Path, kind: str, count: int, width: int) -> tuple[int, int]:
-    """Columns before the data (frame, time) and for each name."""
+def _ahead(table: np.ndarray, rate: float) -> dict[str, int]:
+    """Columns of frames and times before the data, by their steps: 1, and 1 / rate."""
+    found: dict[str, int] = {}
+    for k in range(min(2, table.shape[1])):
+        step = np.diff(table[:, k])
+        if not np.isfinite(step).all():
+            break
+        # times are written with five digits
+        if "frame" not in found and "time" not in found and (step == 1.0).all() and rate != 1.0:
+            found["frame"] = k
+        elif "time" not in found and (np.abs(step - 1.0 / rate) < 2e-5).all():
+            found["time"] = k
+        else:
+            break
+    return found
+
+
+def _layout(path: Path, kind: str, count: int, width: int) -> int:
+    """Columns of each name."""
     per = (3, 4) if kind == "3D" else tuple(PER_BODY)
-    fits = [(width - each * count, each) for each in per if 0 <= width - each * count <= 2]
-    if not fits:
-        rule = f"frame, time and {' or '.join(map(str, per))} columns for each of {count} names"
-        raise InputError(path, "columns", width, rule)
-    return max(fits, key=lambda one: one[0]) if count == 1 else fits[0]
+    each = next((one for one in per if one * count == width), 0)
+    if not each:
+        rule = f"{' or '.join(map(str, per))} for each of {count} names"
+        raise InputError(path, "columns beside frame and time", width, rule)
+    return each
 
 
 def _apart(path: Path, names: list[str], places: np.ndarray) -> dict[str, np.ndarray]:

@@ -22,17 +22,24 @@ OFF_GRID = 0.05
 
 
 def data_rows(
-    path: Path, sheet: Sheet, begin: int, width: int, *, cut_blanks: bool = False
+    path: Path,
+    sheet: Sheet,
+    begin: int,
+    width: int,
+    *,
+    cut_blanks: bool = False,
+    numbered: bool = True,
 ) -> tuple[np.ndarray, list[str]]:
     """Numbers (n, width) of the lines from row `begin` up to the first that is empty, and notes.
 
     cut_blanks   lines may lack the triples at their end that were not seen
+    numbered     the first cell is a frame: False, and a line of empty cells is a lost frame
     Empty cells are NaN; a last line that is cut is left out, with a note.
     Raises InputError naming a line of other width, or with a word in it.
     """
     rows, lines, notes = [], [], []
     for row, line in zip(sheet.rows[begin:], sheet.lines[begin:], strict=True):
-        if not any(cell.strip() for cell in row):
+        if not any(cell.strip() for cell in row) and (numbered or len(row) < 2):
             break
         rows.append(row[:width] if not any(c.strip() for c in row[width:]) else row)
         lines.append(line)
