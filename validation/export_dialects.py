@@ -429,7 +429,8 @@ def c3d_bytes(
     ])  # fmt: skip
     content += group(3, "ANALOG") + b"".join([
         parameter(3, "USED", 2, (), struct.pack(big + "H", analog)),
-        parameter(3, "RATE", 4, (), real(rate)), parameter(3, "GEN_SCALE", 4, (), real(1.0)),
+        parameter(3, "RATE", 4, (), real(rate if analog else 0.0)),
+        parameter(3, "GEN_SCALE", 4, (), real(1.0)),
     ])  # fmt: skip
     if trial:
         content += group(2, "TRIAL")

@@ -19,7 +19,6 @@ from ..npz import whole_numbers
 from ..rotation import quat_multiply
 from ..tables import number_table
 from . import bags, markers
-from .blanks import parted
 from .cdr import NANO
 from .columns import TEXTS, read_timed
 from .formats import Format, SensorKind
@@ -101,7 +100,7 @@ def read_table(path: Path) -> list[Observation]:
         t, epoch = (ns - ns[0]) / NANO, int(ns[0])
         _check_stamps(path, t, column["t"], trial, lines)
     rest = {"numbers": trial, "epoch": epoch, "notes": notes}
-    return [parted(_poses(path, "table of poses", ("body",), t, value, **rest))]
+    return [_poses(path, "table of poses", ("body",), t, value, **rest)]
 
 
 def _check_stamps(

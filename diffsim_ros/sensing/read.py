@@ -17,11 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, nearest
 from ..files import exists, is_regular
 from ..npz import npz_names
 from ..tables import SAMPLE_LINES, read_sheet, table_of
 from . import bags, hints
+from .blanks import parted
 from .columns import TEXTS, check_seconds
 from .formats import Export, Format, Reader, SensorKind
 from .messages import STATIC
@@ -118,7 +119,7 @@ def read(
         _refuse_several(path)
     export = export_of(path)
     if export is not None:
-        return _timed(export.read(path))
+        return _from_file(export.read(path))
     suffix, names = "" if path.is_dir() else path.suffix.lower(), []
     if suffix == ".npz":
         names = npz_names(path, ACCEPTED)
@@ -127,7 +128,7 @@ def read(
     for sensor in sensors().values():
         for form in sensor.formats:
             if suffix in form.suffixes and form.holds(names):
-                return _timed(_read(form, path))
+                return _from_file(_read(form, path))
     if suffix == ".npz":
         rule = f"arrays {', '.join(REQUIRED)}; or points, count, t; or t, q"
         raise InputError(path, "arrays", names, rule, hints.of_arrays(names) or PACK)
@@ -137,12 +138,12 @@ def read(
     raise InputError(path, "", what.name or suffix or "no extension", ACCEPTED, what.remedy)
 
 
-def _timed(found: list[Observation]) -> list[Observation]:
-    """The streams of a file, whose stamps are seconds: check_seconds."""
+def _from_file(found: list[Observation]) -> list[Observation]:
+    """The streams of a file: stamps are seconds (check_seconds), long blanks part trials."""
     for one in found:
         if one.kind in IN_MOTION:
             check_seconds(one.place, one.t)
-    return found
+    return [parted(one) if one.kind == "poses" else one for one in found]
 
 
 def _refuse_several(path: Path) -> None:
@@ -216,7 +217,7 @@ def read_kind(path: str | Path, kind: str, topic: str = "", **options: Any) -> O
         return _of_kind(path, export, kind, topic)
     for form in sensor.formats:
         if suffix in form.suffixes:
-            (found,) = _timed(form.read(path, **options))
+            (found,) = _from_file(form.read(path, **options))
             return found
     usual = [one for one in suffixes if one and one not in TEXTS[1:]]
     endings = " or ".join((*dict.fromkeys(usual), *bags.SUFFIXES))
@@ -226,7 +227,7 @@ def read_kind(path: str | Path, kind: str, topic: str = "", **options: Any) -> O
 
 def _of_kind(path: Path, export: Export, kind: str, name: str) -> Observation:
     """The one stream of a kind in an export; name: of the body, "" the only one."""
-    streams = _timed(export.read(path))
+    streams = _from_file(export.read(path))
     every = [one for one in streams if one.kind == kind]
     found = [one for one in every if not name or name in (one.sensor, *one.names)]
     if len(found) == 1:
@@ -235,9 +236,10 @@ def _of_kind(path: Path, export: Export, kind: str, name: str) -> Observation:
         got = f"{export.name} of {', '.join(sorted({one.kind for one in streams}))}"
         raise InputError(path, "", got, sensors()[kind].accepted)
     names = ", ".join(one.names[0] for one in every)
-    raise InputError(
-        path, "bodies", names, "exactly one body", "name the body as it is called here"
-    )
+    if name:
+        raise InputError(path, "body", name, f"one of {names}", nearest(name, names.split(", ")))
+    rule, remedy = "exactly one body", "name the body as it is called here"
+    raise InputError(path, "bodies", names, rule, remedy)
 
 
 def read_beside(path: str | Path, kind: str, topic: str = "") -> Observation:

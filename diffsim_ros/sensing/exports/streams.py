@@ -10,7 +10,6 @@ import numpy as np
 from ...errors import InputError
 from ...rotation import quat_exp, quat_from_matrix, quat_multiply, quat_rotate
 from ...tables import Sheet, number_table
-from ..blanks import parted
 from ..markers import labelled_names
 from ..observation import Observation
 
@@ -116,12 +115,11 @@ def body_stream(
     orientation = np.where(lost[:, None], np.nan, orientation)
     if lost.all():
         raise InputError(path, body, "never seen", "a body that is seen in some frame")
-    poses = Observation(
+    return Observation(
         kind="poses", t=t, names=(body,), source=str(path), format=what, notes=tuple(notes),
         values={"position": position[:, None], "orientation": orientation[:, None]},
         sensor=body if several else "", epoch=epoch,
     )  # fmt: skip
-    return parted(poses)
 
 
 def marker_stream(
