@@ -277,14 +277,16 @@ def _numeric(cell: str) -> bool:
 
 def _with_points(row: list[str], line: int, signs: dict[str, tuple[int, str]]) -> list[str]:
     """The row with decimal points; notes in `signs` where each decimal sign occurs first."""
-    if "." not in signs:
+    data = _numeric(row[0]) if row else False  # a header has versions and dates
+    if data and "." not in signs:
         cell = next((c for c in row if "." in c and POINT.fullmatch(c.strip())), None)
         if cell is not None:
             signs["."] = line, cell.strip()
     commas = [k for k, cell in enumerate(row) if "," in cell and COMMA.fullmatch(cell.strip())]
     if not commas:
         return row
-    signs.setdefault(",", (line, row[commas[0]].strip()))
+    if data:
+        signs.setdefault(",", (line, row[commas[0]].strip()))
     row = list(row)
     for k in commas:
         row[k] = row[k].replace(",", ".")

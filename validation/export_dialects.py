@@ -114,7 +114,7 @@ def dialects() -> Iterator[Dialect]:
         yield Dialect("table", "poses", ".csv", _table, unit, "blank", options)
     for layout in ("PoseStamped", "TransformStamped", "TFMessage"):
         yield Dialect("echo", "poses", ".csv", _echo, "m", "nan", {"layout": layout})
-    for sign, suffix in product(" ,\t", (".txt", ".tum", ".csv")):
+    for sign, suffix in product(" ;\t", (".txt", ".tum", ".csv")):
         options = {"sign": sign, "comment": suffix == ".txt"}
         yield Dialect("TUM", "poses", suffix, _tum, "m", "nan", options)
     yield Dialect("PlotJuggler", "poses", ".csv", _plotjuggler, "m", "nan")

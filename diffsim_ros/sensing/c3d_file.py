@@ -44,7 +44,7 @@ class C3d(NamedTuple):
     residual  in that unit (n, m)
     rate      [Hz];  unit  POINT:UNITS in small letters, "" where it is blank
     models    labels of points that are a model's results, by POINT:ANGLES and the like
-    zeros     samples at exactly 0 0 0, which are lost;  notes  on counts
+    zeros     samples at exactly 0 0 0 of residual 0, which are lost;  notes  on counts
     """
 
     labels: tuple[str, ...]
@@ -87,12 +87,12 @@ def read_c3d_file(path: Path) -> C3d:
     frames, raw, more = _without_padding(frames, raw, header)
     place, word = raw[..., :3] * (1.0 if scale < 0 else scale), raw[..., 3]
     word = np.where(np.abs(word) < 2**31, word, -1.0).astype(np.int64)
-    zero = (place == 0.0).all(axis=2)
+    zero = (place == 0.0).all(axis=2) & (word == 0)
     lost = (word < 0) | ~np.isfinite(raw).all(axis=2) | zero
     return C3d(
         labels, np.where(lost[..., None], np.nan, place),
         np.where(lost, np.nan, (word & 0xFF) * abs(scale)), rate,
-        _text(parameters, "POINT:UNITS"), _models(parameters), int(np.sum(zero & (word >= 0))),
+        _text(parameters, "POINT:UNITS"), _models(parameters), int(np.sum(zero)),
         (*notes, *more),
     )  # fmt: skip
 

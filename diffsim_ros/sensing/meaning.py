@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from .columns import HeaderName, column_of, is_time
 
-SPLIT, LEVELS = re.compile(r"[/._ :\[\]-]+"), re.compile(r"[/.\[\]]+")
+WORD, LEVELS = re.compile(r"[^/._ :\[\]-]+"), re.compile(r"[/.\[\]]+")
 WORDS = {
     "position": "p", "translation": "p", "pos": "p", "p": "p", "location": "p", "orientation": "q",
     "rotation": "q", "quaternion": "q", "quat": "q", "q": "q", "force": "f", "torque": "t",
@@ -37,7 +37,7 @@ COMMANDED = ("command", "commands", "reference", "desired", "target")
 class Meaning(NamedTuple):
     """Group, signal (p q f t of poses, wrenches; of joints their own), component of a column.
 
-    group   words before them, in the order of the name;  unit  that the name states, "" none
+    group   levels before them, in the order of the name;  unit  that the name states, "" none
     """
 
     kind: str
@@ -58,23 +58,26 @@ def meaning_of(header: str) -> Meaning:
     joint = _joint(column)
     if joint is not None:
         return joint
-    words = [word for word in SPLIT.split(column.name) if word]
+    every = list(WORD.finditer(column.name))
+    words = [match[0] for match in every]
     if not words:
         return NOTHING
     last = words[-1].lower()
     if last in ("x", "y", "z", "w"):
         before = words[-2].lower() if len(words) > 1 else ""
         if before in WORDS:
-            return Meaning("vector", _trimmed(words[:-2]), WORDS[before], last, column.unit)
+            return Meaning(
+                "vector", _group(column.name, every[:-2]), WORDS[before], last, column.unit
+            )
         if len(words) > 2 and words[0] in ("p", "q"):  # p_RS_R_x, of EuRoC
             return Meaning("vector", (), words[0], last, column.unit)
         if last != "w" and before not in NO_PLACES:
-            return Meaning("vector", _trimmed(words[:-1]), "p", last, column.unit)
+            return Meaning("vector", _group(column.name, every[:-1]), "p", last, column.unit)
         return NOTHING
     match = JOINED.fullmatch(last)
     if match is not None:
         signal = {"pos": "p", "quat": "q"}.get(match[1], match[1])
-        return Meaning("vector", _trimmed(words[:-1]), signal, match[2], column.unit)
+        return Meaning("vector", _group(column.name, every[:-1]), signal, match[2], column.unit)
     return NOTHING
 
 
@@ -131,9 +134,9 @@ def is_command(group: Sequence[str]) -> bool:
     return any(word in part.lower() for part in group for word in COMMANDED)
 
 
-def _trimmed(words: Sequence[str]) -> tuple[str, ...]:
-    """The words without those at the end that name no body."""
-    words = list(words)
-    while words and words[-1].lower() in AROUND:
-        words.pop()
-    return tuple(words)
+def _group(name: str, words: Sequence[re.Match[str]]) -> tuple[str, ...]:
+    """The levels of a name up to the last of some words, without those that name no body."""
+    levels = [level for level in LEVELS.split(name[: words[-1].end()]) if level] if words else []
+    while levels and levels[-1].lower() in AROUND:
+        levels.pop()
+    return tuple(levels)

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from diffsim_ros.errors import InputError
-from diffsim_ros.sensing.read import read, read_kind
+from diffsim_ros.sensing.playback import read_playlist
+from diffsim_ros.sensing.read import read, read_kind, read_trials
 from diffsim_ros.sensing.tosses import read_tosses
 from validation.export_dialects import (
     c3d_bytes,
@@ -120,6 +121,7 @@ def test_stamps_since_1970_and_slow_logs_of_outputs_are_seconds(tmp_path):
         (["zeit", "px", "py", "pz", "qx", "qy", "qz"], r"nearest: poses.*it lacks t, qw"),
         (["time", "x", "y", "z", "w"], "nearest: poses.*time -> t"),
         (["time", "force_x", "force_y"], "nearest: wrenches.*force_x -> fx.*lacks fz"),
+        (list("01230001"), r"the first line is numbers.*\(t,px,py,pz,qx,qy,qz,qw\)"),
         (["a", "b", "c"], "the first line names the columns"),
     ],
 )  # fmt: skip
@@ -285,7 +287,42 @@ def test_markers_are_not_made_of_the_columns_of_a_pose(tmp_path):
     assert found.kind == "poses" and found.position[0, 0].tolist() == [1, 2, 3]
 
 
+@pytest.mark.parametrize(
+    ("prefixes", "names"),
+    [
+        (["/vrpn_mocap/cube/pose/pose/"], ["cube"]),
+        (["/a/box/pose/", "/b/box/pose/"], ["a/box", "b/box"]),
+        (["/tf/world/box_2/", "/tf/world/lid/"], ["box_2", "lid"]),
+        (["box_2_", "lid_"], ["box_2", "lid"]),
+        (["box.", "lid."], ["box", "lid"]),
+    ],
+)
+def test_bodies_keep_the_names_that_columns_give_them(tmp_path, prefixes, names):
+    parts = [f"position_{a}" for a in "xyz"] + [f"orientation_{a}" for a in "xyzw"]
+    if "/" in prefixes[0]:
+        parts = [part.replace("_", "/") for part in parts]
+    header = ["time", *(prefix + part for prefix in prefixes for part in parts)]
+    cells = ",".join(["1,2,3,0,0,0,1"] * len(prefixes))
+    rows = [f"{0.01 * k:.2f},{cells}" for k in range(30)]
+    (tmp_path / "a.csv").write_text("\n".join([",".join(header), *rows]) + "\n")
+    assert [one.names[0] for one in read(tmp_path / "a.csv")] == names
+
+
+def test_a_spreadsheet_of_decimal_commas_may_have_points_in_its_header(tmp_path):
+    text = MOTIVE.format(turn="XYZ", unit="Meters", space="Global").replace(",", ";")
+    head, frames = text.split("Frame;")
+    (tmp_path / "a.csv").write_text(head + "Frame;" + frames.replace(".", ","))
+    assert len(read(tmp_path / "a.csv")[0]) == 2
+
+
 # ---------------------------------------------------------------------------- C3D
+
+
+def test_a_measured_place_at_the_origin_is_no_lost_sample(tmp_path):
+    where = points()
+    where[:, 0] = 0.0
+    (found,) = read(c3d_file(tmp_path, where, ["A", "B", "C"], 100.0, integer=True))
+    assert np.isfinite(found.position).all()
 
 
 def points(count=3, frames=40):
@@ -377,3 +414,21 @@ def test_the_package_c3d_reads_the_same(tmp_path):
 
 def test_the_generator_lists_a_dialect_of_every_format():
     assert len(EVERY) > 200 and len(FORMATS) == 9
+
+
+def test_an_export_is_read_by_whoever_estimates_from_it(tmp_path):
+    """Tosses of a take, markers of a trial; the same body by its name, whatever the format."""
+    truth = several(drawn(9, samples=90))
+    (motive,) = [one for one in EVERY if one.name == "Motive"][:1]
+    path = write(truth, motive, tmp_path)
+    (toss,) = read_tosses(path, body="Lid")
+    seen = ~truth.lost
+    np.testing.assert_allclose(toss.position, truth.position["Lid"][seen], atol=2e-6)
+    both = read_tosses(path, body=("Box", "Lid"))[0]
+    assert both.bodies == ("Box", "Lid")
+    (nexus,) = [one for one in EVERY if one.name == "Nexus"][:1]
+    (trial,) = read_trials(write(truth, nexus, tmp_path), "markers")
+    np.testing.assert_allclose(trial.column(trial.position, "c2")[seen], truth.markers["c2"][seen],
+                               atol=2e-6)  # fmt: skip
+    playlist = read_playlist(path)
+    assert playlist.markers is not None

@@ -23,6 +23,8 @@ POSE = "sec nanosec frame_id x y z qx qy qz qw"
 TRANSFORM = "sec nanosec frame_id child_frame_id x y z qx qy qz qw"
 ODOMETRY = 89
 """Columns of an Odometry: 4, a pose with covariance (7 + 36), a twist with covariance (6 + 36)."""
+COVARIANCE = 46
+"""Columns of a PoseWithCovarianceStamped: a PoseStamped and 36, which are not used."""
 WRENCH = "sec nanosec frame_id fx fy fz tx ty tz"
 NAME = "table without a header"
 ECHOED = "TransformStamped, echoed"
@@ -31,7 +33,9 @@ ECHOED = "TransformStamped, echoed"
 def holds(head: Sheet) -> bool:
     """True where the first line has numbers as the others have, in one of the layouts."""
     rows = [row for row in head.rows if _cells(row)]
-    return bool(rows) and _layout(rows) is not None
+    layout = _layout(rows) if rows else None
+    # of eight numbers with commas between, no program is known that means a trajectory
+    return layout is not None and not (layout is _tum and head.separator == ",")
 
 
 def read(path: Path) -> list[Observation]:
@@ -74,6 +78,8 @@ def _layout(rows: list[list[str]]) -> Callable[[Path, Sheet], list[Observation]]
         11 * k + j for k in range(len(first) // 11) for j in (2, 3)
     }:  # fmt: skip
         return _transforms if len(first) > 11 else _transform
+    if len(first) == COVARIANCE and texts in ([2], []) and _units(rows, 6):
+        return _pose
     if len(first) == ODOMETRY and set(texts) <= {2, 3} and _units(rows, 7):
         return _odometry
     if len(first) == 9 and texts in ([2], []):

@@ -7,6 +7,7 @@ times. Lines that one stream has and another lacks are how PlotJuggler joins top
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -52,16 +53,16 @@ def read(path: Path) -> list[Observation]:
     bodies = {group: at for group, at in groups.items() if is_pose(at)}
     for group, at in bodies.items():
         used |= set(at.values())
-        found.append(_body(path, table, group, at, (clock, second), notes, len(bodies) > 1))
+        found.append(_body(path, table, group, at, (clock, second), list(bodies)))
     for group, at in groups.items():
         if is_wrench(at):
             used |= set(at.values())
-            found.append(_wrench(path, table, group, at, (clock, second), notes))
-    found += _joints(path, table, (clock, second), notes, used)
+            found.append(_wrench(path, table, group, at, (clock, second)))
+    found += _joints(path, table, (clock, second), used)
     places = {g: at for g, at in groups.items() if g and len(at) == 3}
     if places and not found:
         used |= {k for at in places.values() for k in at.values()}
-        found.append(_markers(path, table, places, (clock, second), notes))
+        found.append(_markers(path, table, places, (clock, second)))
     if not found:
         raise InputError(path, "header", table.header[:40], "all columns of a body or of joints")
     left = [name for k, name in enumerate(table.header) if k not in used]
@@ -71,8 +72,6 @@ def read(path: Path) -> list[Observation]:
 
 
 def _noted(one: Observation, notes: Sequence[str]) -> Observation:
-    from dataclasses import replace
-
     return replace(one, notes=(*one.notes, *notes))
 
 
@@ -125,20 +124,26 @@ def _said(table: TextTable, what: str, at: dict[str, int], metre: float = 1.0) -
 
 def _body(
     path: Path, table: TextTable, group: tuple[str, ...], at: dict[str, int],
-    clock: tuple[int, float], notes: list[str], several: bool,
+    clock: tuple[int, float], groups: list[tuple[str, ...]],
 ) -> Observation:  # fmt: skip
     columns = list(at.values())
     metre = _metre(path, table, columns[:3])
     t, value = _rows(path, table, columns, clock)
-    name = "/".join(group) or "body"
+    name = _name(group, groups)
     said = [_said(table, f"pose of {name}", at, metre)]
     return body_stream(path, NAME, name, t, metre * value[:, :3], value[:, 3:], said,
-                       several=several)  # fmt: skip
+                       several=len(groups) > 1)  # fmt: skip
+
+
+def _name(group: tuple[str, ...], groups: Sequence[tuple[str, ...]]) -> str:
+    """Of a body: the last level of its group, all of them where that is not one body's alone."""
+    ends = [one[-1:] for one in groups]
+    return ("/".join(group) if ends.count(group[-1:]) > 1 else "".join(group[-1:])) or "body"
 
 
 def _wrench(
     path: Path, table: TextTable, group: tuple[str, ...], at: dict[str, int],
-    clock: tuple[int, float], notes: list[str],
+    clock: tuple[int, float]
 ) -> Observation:  # fmt: skip
     t, value = _rows(path, table, list(at.values()), clock)
     values = {"force": value[:, None, :3], "torque": value[:, None, 3:]}
@@ -148,7 +153,7 @@ def _wrench(
 
 
 def _joints(
-    path: Path, table: TextTable, clock: tuple[int, float], notes: list[str], used: set[int]
+    path: Path, table: TextTable, clock: tuple[int, float], used: set[int]
 ) -> list[Observation]:
     """The joints of the one topic that measures them, with those of one that commands."""
     topics: dict[tuple[str, ...], dict[tuple[str, str], int]] = {}
@@ -209,7 +214,7 @@ def _angle(path: Path, header: str) -> float:
 
 def _markers(
     path: Path, table: TextTable, places: dict[tuple[str, ...], dict[str, int]],
-    clock: tuple[int, float], notes: list[str],
+    clock: tuple[int, float]
 ) -> Observation:  # fmt: skip
     columns = [k for at in places.values() for k in at.values()]
     metre = _metre(path, table, columns)
