@@ -192,6 +192,15 @@ def number_table(
     return table
 
 
+def check_finite(path: str | Path, table: np.ndarray, lines: Sequence[int]) -> None:
+    """Refuse infinite numbers of a table (lines, columns), naming the line of the first."""
+    bad = np.argwhere(np.isinf(table))
+    if len(bad):
+        line, column = (int(k) for k in bad[0])
+        key = f"line {lines[line]}, column {column + 1}"
+        raise InputError(path, key, float(table[line, column]), "a finite number, or nothing")
+
+
 def _first_word(header: Sequence[str], row: Sequence[str]) -> str:
     """The cells of a line in which something is wrong, or the one, where it stands far behind."""
     text = ",".join(row)

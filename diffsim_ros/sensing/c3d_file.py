@@ -288,10 +288,11 @@ def _float(data: bytes, processor: int) -> float:
 def _floats(data: bytes, processor: int) -> np.ndarray:
     """Floats of a processor as float64; those of DEC have their words exchanged and are 4 times as
     large as IEEE's."""
-    if processor == SGI:
-        return np.frombuffer(data, ">f4").astype(np.float64)
-    if processor != DEC:
-        return np.frombuffer(data, "<f4").astype(np.float64)
-    words = np.frombuffer(data, "<u2").astype(np.uint32)
-    bits = words[0::2] << 16 | words[1::2]
-    return np.where(bits == 0, 0.0, bits.view(np.float32).astype(np.float64) / 4.0)
+    with np.errstate(invalid="ignore"):  # of damaged bytes
+        if processor == SGI:
+            return np.frombuffer(data, ">f4").astype(np.float64)
+        if processor != DEC:
+            return np.frombuffer(data, "<f4").astype(np.float64)
+        words = np.frombuffer(data, "<u2").astype(np.uint32)
+        bits = words[0::2] << 16 | words[1::2]
+        return np.where(bits == 0, 0.0, bits.view(np.float32).astype(np.float64) / 4.0)

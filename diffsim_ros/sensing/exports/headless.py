@@ -127,12 +127,22 @@ def _stamped(
     left = [k for k in range(width) if k not in drop]
     rows = [[row[k] for k in left] if len(row) == width else row for row in sheet.rows]
     table, notes = data_rows(path, sheet._replace(rows=rows), 0, len(left))
-    ns = np.array([int(row[0]) * NANO + int(row[1]) for row in sheet.rows[: len(table)]])
+    pairs = zip(sheet.rows[: len(table)], sheet.lines, strict=False)
+    ns = np.array([_stamp(path, row, line) for row, line in pairs])
     if not ns.any():
         rule = "stamps of the sensor in the messages"
         raise InputError(path, "stamps", "0 throughout", rule, "record a rosbag2 instead")
     notes = [*sheet.notes, f"no header: columns taken as {said}", *notes]
     return (ns - ns[0]) / NANO, int(ns[0]), table[:, 2:], notes
+
+
+def _stamp(path: Path, row: list[str], line: int) -> int:
+    """A stamp [ns] of seconds and nanoseconds."""
+    good = row[0].isdecimal() and row[1].isdecimal() and len(row[0]) < 11 and len(row[1]) < 10
+    if not good or int(row[0]) >= 2**33:
+        got = ",".join(row[:2])[:40]
+        raise InputError(path, f"line {line}", got, "a stamp: seconds and nanoseconds")
+    return int(row[0]) * NANO + int(row[1])
 
 
 def _pose(path: Path, sheet: Sheet) -> list[Observation]:

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import InputError
-from ...tables import Sheet, TextTable, number_table, read_table, table_of
+from ...tables import Sheet, TextTable, check_finite, number_table, read_table, table_of
 from ..columns import METRES, SECONDS, column_of
 from ..formats import Export
 from ..meaning import is_command, is_pose, is_wrench, meaning_of, vectors
@@ -102,7 +102,9 @@ def _rows(
             lines.append(k)
     header = [table.header[j] for j in (clock[0], *at)]
     cells = [[table.rows[k][j] for j in (clock[0], *at)] for k in lines]
-    value = number_table(path, header, cells, [table.lines[k] for k in lines])
+    numbers = [table.lines[k] for k in lines]
+    value = number_table(path, header, cells, numbers)
+    check_finite(path, value, numbers)
     return clock[1] * value[:, 0], value[:, 1:]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...rotation import quat_exp, quat_from_matrix, quat_multiply, quat_rotate
-from ...tables import Sheet, number_table
+from ...tables import Sheet, check_finite, number_table
 from ..markers import labelled_names
 from ..observation import Observation
 
@@ -49,7 +49,9 @@ def data_rows(
         raise InputError(path, "frames", 0, "at least one line of numbers below the header")
     if cut_blanks:
         rows = [row + [""] * (width - len(row)) if _short(row, width) else row for row in rows]
-    return number_table(path, [str(k + 1) for k in range(width)], rows, lines), notes
+    table = number_table(path, [str(k + 1) for k in range(width)], rows, lines)
+    check_finite(path, table, lines)
+    return table, notes
 
 
 def _short(row: Sequence[str], width: int) -> bool:
