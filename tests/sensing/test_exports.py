@@ -200,6 +200,26 @@ def test_a_motive_header_that_is_not_known_is_refused(tmp_path, change, says):
         read(tmp_path / "a.csv")
 
 
+def test_markers_of_a_rigid_body_are_named_and_not_used_beside_its_pose(tmp_path):
+    truth = drawn(3)
+    body, markers = (
+        next(one for one in EVERY if (one.name, one.kind, one.unit) == ("Motive", kind, "m"))
+        for kind in ("poses", "markers")
+    )
+    left = write(truth, body, tmp_path).read_text().splitlines()
+    right = write(truth, markers, tmp_path).read_text().splitlines()
+    lines = [left[0], ""]
+    for one, other in zip(left[2:], right[2:], strict=True):
+        lines.append(",".join([one, *other.split(",")[2:]]))
+    path = tmp_path / "both.csv"
+    path.write_text("\n".join(lines) + "\n")
+    (poses,) = read(path)
+    assert any("4 markers of rigid bodies" in note for note in poses.notes)
+    path.write_text(path.read_text().replace("Box:c", "Cloth:c"))
+    poses, found = read(path)
+    assert (poses.kind, found.kind, found.names) == ("poses", "markers", ("c1", "c2", "c3", "c4"))
+
+
 def test_a_cut_last_line_is_left_out_with_a_note(tmp_path):
     text = MOTIVE.format(turn="XYZ", unit="Meters", space="Global") + "2,0.02,0,0"
     (tmp_path / "a.csv").write_text(text)

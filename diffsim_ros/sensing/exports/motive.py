@@ -65,11 +65,16 @@ def read(path: Path) -> list[Observation]:
     left = sorted({kind for kind, _ in things if kind not in (BODY, *MARKERS)})
     if left:
         notes.append(f"left out: columns of {', '.join(left)}")
+    places = _places(path, things, bodies, table, metre)
+    beside = sum(kind in MARKERS for kind, _ in things) - len(places)
+    if beside:
+        notes.append(f"{beside} markers of rigid bodies, or solved by them, are not used")
     found = [
         _body(path, name, things[BODY, name], table, t, header, metre, notes, len(bodies) > 1)
         for name in bodies
     ]
-    found += _markers(path, things, bodies, table, t, metre, notes)
+    if places:
+        found.append(marker_stream(path, NAME, places, t, notes))
     if not found:
         rule = "columns of Rigid Body or Marker"
         raise InputError(path, "columns", listed([kind for kind, _ in things]) or "none", rule)
@@ -180,25 +185,22 @@ def _body(
     return body_stream(path, NAME, name, t, position, turned(q), [*own, *notes], several=several)
 
 
-def _markers(
-    path: Path, things: Things, bodies: list[str], table: np.ndarray, t: np.ndarray, metre: float,
-    notes: list[str],
-) -> list[Observation]:  # fmt: skip
-    """The markers that belong to no rigid body, [] if there are none."""
+def _places(
+    path: Path, things: Things, bodies: list[str], table: np.ndarray, metre: float
+) -> dict[str, np.ndarray]:
+    """Places [m] (n, 3) of the measured markers that belong to no rigid body, by label."""
     places = {}
     measured = {name for kind, name in things if kind == MARKERS[0]}
     for (kind, name), columns in things.items():
-        owned = any(name.startswith(f"{body}:") or name.startswith(f"{body}_") for body in bodies)
+        owned = any(name.startswith((f"{body}:", f"{body}_")) for body in bodies)
         if kind not in MARKERS or owned or (kind == MARKERS[1] and (bodies or name in measured)):
             continue
         at = [columns[key] for key in (("position", axis) for axis in "XYZ") if key in columns]
         if len(at) < 3:
             raise InputError(path, f"columns of {name}", "no position", "Position X, Y, Z")
         places[name] = upright(metre * table[:, at])
-    fragments = all(":" not in name for name in places)
-    if not places or (bodies and fragments):
-        return []  # beside bodies, what has no subject has no label
-    return [marker_stream(path, NAME, places, t, notes)]
+    # beside bodies, what has no subject has no label
+    return places if not bodies or any(":" in name for name in places) else {}
 
 
 EXPORT = Export(NAME, ("poses", "markers"), (".csv", ".tsv", ".txt"), holds, read)
