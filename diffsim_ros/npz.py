@@ -43,12 +43,12 @@ def read_npz(
         raise InputError(path, "", str(error) or type(error).__name__, accepted, remedy) from None
 
 
-def npz_names(path: str | Path, accepted: str) -> set[str]:
-    """Names of the arrays of a file; errors as read_npz."""
+def npz_names(path: str | Path, accepted: str) -> list[str]:
+    """Names of the arrays of a file, in its order; errors as read_npz."""
     size = require_regular(path, accepted)
     try:
         with zipfile.ZipFile(path) as packed:
-            return set(_members(Path(path), packed, None, size))
+            return list(_members(Path(path), packed, None, size))
     except InputError:
         raise
     except Exception as error:  # zip, zlib, tokenize, value, type ... errors of damaged files

@@ -21,7 +21,7 @@ KEYS = {
 }  # fmt: skip
 """Import -> rosdep key, where they differ."""
 NO_KEY = {
-    "urchin", "rosbags", "open3d", "trimesh", "meshio", "pytetwild", "c3d", "torch", "mujoco",
+    "urchin", "rosbags", "open3d", "trimesh", "meshio", "pytetwild", "torch", "mujoco",
     "gymnasium", "stable_baselines3", "piqp", "jax", "viser", "imageio_ffmpeg", "ray",
 }  # fmt: skip
 """From PyPI, and optional: docs/how-to/install.md names them. bloom takes no keys of pip."""

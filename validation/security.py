@@ -25,7 +25,7 @@ BUILDERS = (
 HEAVY_MODULES = (
     "diffsim_ros.scene", "diffsim_ros.real2sim.config", "diffsim_ros.sensing.read",
     "diffsim_ros.planning.config", "diffsim_ros.twin.config", "diffsim_ros.robots.urdf",
-    "urchin", "trimesh", "meshio", "c3d", "rosbags.rosbag2", "rosbags.typesys", "open3d",
+    "urchin", "trimesh", "meshio", "rosbags.rosbag2", "rosbags.typesys", "open3d",
     "scipy.spatial.transform", "scipy.interpolate",
 )  # fmt: skip
 

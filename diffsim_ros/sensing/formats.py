@@ -1,13 +1,17 @@
 """Descriptions of sensors: their formats, and how trials are checked.
 
-Every module of a sensor ends with its `SENSOR`; read.py finds the sensor of a recording.
+Every module of a sensor ends with its `SENSOR`; read.py finds the sensor of a recording. Every
+module of `exports/` ends with its `EXPORT`: files of another program, which may hold several
+sensors.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..tables import Sheet
 from .observation import Observation
 
 Reader = Callable[..., list[Observation]]
@@ -24,6 +28,26 @@ class Format(NamedTuple):
     suffixes: tuple[str, ...]
     holds: Callable[[Collection[str]], bool]
     read: Reader
+
+
+class Export(NamedTuple):
+    """Files of another program, told by what stands in them.
+
+    name       of the program or format, for messages
+    kinds      of sensors that it may hold
+    suffixes   of its files
+    holds      (first lines): they are of this format
+    read       path -> observations, lost samples as NaN; units, axes, names and rate as the file
+               states them, each of which is a note
+    guessed    True: asked only where no sensor's own format is found
+    """
+
+    name: str
+    kinds: tuple[str, ...]
+    suffixes: tuple[str, ...]
+    holds: Callable[[Sheet], bool]
+    read: Callable[[Path], list[Observation]]
+    guessed: bool = False
 
 
 class SensorKind(NamedTuple):

@@ -12,9 +12,10 @@ import numpy as np
 
 from ..errors import InputError
 from ..npz import numbers, read_npz, whole_numbers
-from ..tables import number_table, read_rows
+from ..tables import number_table
 from . import bags
 from .clock import clock
+from .columns import TEXTS, read_timed
 from .formats import Format, SensorKind
 from .messages import JOINTS
 from .observation import COMMAND, Observation
@@ -60,13 +61,13 @@ def read_arrays(path: Path) -> list[Observation]:
 def read_table(path: Path) -> list[Observation]:
     """CSV: t, optionally trial, and JOINT.position, JOINT.velocity, JOINT.effort,
     JOINT.command_position, JOINT.command_effort."""
-    head, rows = read_rows(path, "a readable CSV file")
+    head, rows, lines, notes = read_timed(path, "a readable CSV file")
     if "t" not in head:
         raise InputError(path, "line 1", head, "a column t [s]")
     twice = [name for name, count in Counter(head).items() if count > 1]
     if twice:
         raise InputError(path, "line 1", twice[0], "each column once")
-    table = number_table(path, head, rows)
+    table = number_table(path, head, rows, lines)
     joints = tuple(dict.fromkeys(w.rpartition(".")[0] for w in head if w not in ("t", "trial")))
     if not joints or "" in joints:
         rule = "columns JOINT.position, .velocity, .effort, .command_position, .command_effort"
@@ -85,7 +86,7 @@ def read_table(path: Path) -> list[Observation]:
     if "trial" in head:
         trial = whole_numbers(path, {"trial": table[:, head.index("trial")]}, "trial", (None,))
     t = table[:, head.index("t")]
-    return [_log(path, "table of joints", t, joints, values, numbers=trial)]
+    return [_log(path, "table of joints", t, joints, values, numbers=trial, notes=notes)]
 
 
 def _log(
@@ -280,7 +281,7 @@ SENSOR = SensorKind(
     kind="joints",
     accepted="an existing .npz or .csv joint log, or a bag",
     formats=(
-        Format((".csv",), _in_table, read_table),
+        Format(TEXTS, _in_table, read_table),
         Format((".npz",), _in_arrays, read_arrays),
     ),
     topics={JOINTS: read_topic},

@@ -4,9 +4,8 @@ PointCloud2), read without a distribution."""
 from __future__ import annotations
 
 import re
-import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,11 +15,14 @@ import numpy as np
 
 from ..errors import InputError
 from ..files import require_regular
-from ..tables import read_rows
+from ..tables import number
 from . import bags
+from .c3d_file import read_c3d_file
 from .clock import clock
 from .clouds.packed import decode_message
+from .columns import METRES, TEXTS, read_timed
 from .formats import Format, SensorKind
+from .meaning import is_pose, is_wrench, meaning_of, vectors
 from .messages import BODIES, CLOUD, MOCAP
 from .observation import Observation
 
@@ -33,7 +35,6 @@ RESIDUAL = "_res"
 TRIAL = "trial"
 MOST_TRIALS = 10**9
 TABLE = "a readable file of markers"
-METRES = {"m": 1.0, "cm": 1e-2, "mm": 1e-3}
 
 
 # ---------------------------------------------------------------------------- files
@@ -42,7 +43,7 @@ METRES = {"m": 1.0, "cm": 1e-2, "mm": 1e-3}
 def read_table(path: Path) -> list[Observation]:
     """CSV: t, NAME_x, NAME_y, NAME_z [m], NAME_res [m] per marker (empty: not seen), and trial."""
     require_regular(path, TABLE)
-    header, rows = read_rows(path, TABLE)
+    header, rows, lines, notes = read_timed(path, TABLE)
     names = tuple(name[:-2] for name in header if name.endswith(AXES[0]))
     expected = [name + axis for name in names for axis in AXES]
     known = set(header)
@@ -54,7 +55,8 @@ def read_table(path: Path) -> list[Observation]:
         flat = missing and missing[0][-2:] in AXES and missing[0][:-2] in names
         remedy = "of markers seen in a plane, give the other coordinate as a column of zeros"
         raise InputError(path, "header", what, rule, remedy if flat else "")
-    table = np.array([_numbers(path, k, row, header) for k, row in enumerate(rows, start=2)])
+    numbered = zip(lines, rows, strict=True)
+    table = np.array([_numbers(path, line, row, header) for line, row in numbered])
     table = table.reshape(-1, len(header))
     column = {name: i for i, name in enumerate(header)}
     # in the order of samples in memory too: means over them round by it
@@ -62,11 +64,12 @@ def read_table(path: Path) -> list[Observation]:
     position = position.reshape(len(table), len(names), 3)
     residuals = [column[name + RESIDUAL] for name in names if name + RESIDUAL in column]
     residual = table[:, residuals] if len(residuals) == len(names) else None
-    t, number = table[:, column["t"]], None
+    t, trial = table[:, column["t"]], None
     if TRIAL in column:
         cells = [row[column[TRIAL]] for row in rows]
-        number = np.array([_whole(path, k, cell) for k, cell in enumerate(cells, start=2)], int)
-    return [_markers(path, "CSV of markers", names, t, position, residual, numbers=number)]
+        trial = np.array([_whole(path, k, cell) for k, cell in zip(lines, cells, strict=True)], int)
+    rest = {"numbers": trial, "notes": notes}
+    return [_markers(path, "CSV of markers", names, t, position, residual, **rest)]
 
 
 def _markers(
@@ -97,7 +100,7 @@ def _numbers(path: Path, line: int, row: list[str], header: list[str]) -> list[f
     numbers = []
     for name, cell in zip(header, row, strict=True):
         try:
-            numbers.append(float(cell) if cell.strip() else np.nan)
+            numbers.append(number(cell))
         except ValueError:
             raise InputError(path, f"line {line}, {name}", cell, "a number, or nothing") from None
         if np.isinf(numbers[-1]):
@@ -106,38 +109,80 @@ def _numbers(path: Path, line: int, row: list[str], header: list[str]) -> list[f
 
 
 def read_c3d(path: Path) -> list[Observation]:
-    """Points of a C3D file, in metres; names in small letters and digits only ("Tip - 1": tip1)."""
-    require_regular(path, TABLE)
-    try:
-        import c3d
-    except ImportError:
-        remedy = "pip install c3d (extra c3d), or export the recording as CSV"
-        raise InputError(path, "", "C3D", "the package c3d", remedy) from None
-    try:
-        with path.open("rb") as stream, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of files without analog channels
-            reader = c3d.Reader(stream)
-            names = tuple(re.sub("[^a-z0-9]", "", str(n).lower()) for n in reader.point_labels)
-            unit = reader.get("POINT:UNITS")
-            unit = "mm" if unit is None else unit.string_value.strip().lower()
-            frames = [(k, points.copy()) for k, points, _ in reader.read_frames()]
-            rate, declared = float(reader.point_rate), int(reader.frame_count)
-    except OSError as error:
-        raise InputError(path, "", str(error), TABLE) from None
-    except Exception as error:  # the library has no error of its own
-        raise InputError(path, "", f"{type(error).__name__}: {error}", "a whole C3D file") from None
-    if len(frames) != declared:
-        raise InputError(path, "frames", len(frames), f"the {declared} of its header", "cut?")
-    if unit not in METRES:
-        raise InputError(path, "POINT:UNITS", unit, " or ".join(METRES))
-    if not frames or rate <= 0 or len(names) != frames[0][1].shape[0] or len(set(names)) < 1:
-        raise InputError(path, "points", f"{len(frames)} frames at {rate:g} Hz", "labelled points")
-    points = np.array([p for _, p in frames], dtype=float)
-    hidden = points[:, :, 3] < 0
-    position = np.where(hidden[..., None], np.nan, METRES[unit] * points[:, :, :3])
-    residual = np.where(hidden, np.nan, METRES[unit] * points[:, :, 3])
-    t = np.array([k for k, _ in frames], dtype=float)
-    return [_markers(path, "C3D of markers", names, (t - t[0]) / rate, position, residual)]
+    """Labelled points of a C3D file, in metres; "Tip - 1" is tip1.
+
+    Names have small letters and digits.
+    Points without a label and a model's outputs are left out, places of 0 0 0 are lost samples:
+    notes name them. Raises InputError: a cut file, labels that are empty or alike, another unit.
+    """
+    found = read_c3d_file(path)
+    notes = list(found.notes)
+    if found.unit and found.unit not in METRES:
+        raise InputError(path, "POINT:UNITS", found.unit, " or ".join(METRES))
+    metre = METRES[found.unit or "mm"]
+    said = f"{found.rate:g} Hz, {found.unit} by the header"
+    notes.append(said if found.unit else f"{found.rate:g} Hz; POINT:UNITS is blank: mm, as usual")
+    models = [label for label in found.labels if label in found.models]
+    if models:
+        some = ", ".join(models[:5]) + (" ..." if len(models) > 5 else "")
+        notes.append(f"{len(models)} outputs of a model are left out: {some}")
+    if found.zeros:
+        notes.append(f"{found.zeros} places that are exactly 0 0 0 are lost samples")
+    kept = [k for k, label in enumerate(found.labels) if label not in found.models]
+    names, own, more = labelled_names(path, [found.labels[k] for k in kept])
+    at = [kept[k] for k in own]
+    position, residual = metre * found.points[:, at], metre * found.residual[:, at]
+    t = np.arange(len(position)) / found.rate
+    notes += more
+    return [_markers(path, "C3D of markers", names, t, position, residual, notes=tuple(notes))]
+
+
+UNLABELLED = re.compile(r"(\*\d*|unlabell?ed.*|unidentified.*|uname\*?\d+|_\d+)", re.IGNORECASE)
+"""Names of fragments of paths that nobody has given a label."""
+
+
+def labelled_names(
+    path: Path, labels: Sequence[str], *, subject: bool = True
+) -> tuple[tuple[str, ...], list[int], list[str]]:
+    """Names of labelled paths, their indices, and notes of fragments that are left out.
+
+    Names have small letters and digits (other letters only where nothing else is there).
+    subject   False: without the subject of SUBJECT:LABEL, where all labels share it
+    Raises InputError: no label at all, labels that are empty or become one name, naming both.
+    """
+    kept = [k for k, label in enumerate(labels) if not UNLABELLED.fullmatch(_part(label))]
+    out, notes = [label for k, label in enumerate(labels) if k not in set(kept)], []
+    if out:
+        some = ", ".join(out[:5]) + (" ..." if len(out) > 5 else "")
+        notes.append(f"{len(out)} fragments without a label are left out: {some}")
+    if not kept:
+        got, remedy = f"{len(labels)} paths without a label", "label them, then export again"
+        raise InputError(path, "markers", got, "labelled markers", remedy)
+    shared = not subject and len({labels[k].rpartition(":")[0] for k in kept}) == 1
+    plain = {k: _plain(_part(labels[k]) if shared else labels[k]) for k in kept}
+    empty = [k for k in kept if not plain[k]]
+    if empty:
+        points = ", ".join(f"point {k + 1} ({labels[k]!r})" for k in empty[:5])
+        rule, remedy = "a label of letters or digits for each", "label them, or leave them out"
+        raise InputError(path, "labels", f"nothing for {points}", rule, remedy)
+    names: dict[str, str] = {}
+    for k, name in plain.items():
+        if name in names:
+            rule, got = "labels that differ in letters or digits", f"{names[name]!r}, {labels[k]!r}"
+            raise InputError(path, "labels", got, rule, f"both are {name!r} here: rename one")
+        names[name] = labels[k]
+    return tuple(names), kept, notes
+
+
+def _plain(label: str) -> str:
+    """Small letters and digits of a label."""
+    lower = label.lower()
+    return re.sub("[^a-z0-9]", "", lower) or re.sub(r"[\W_]", "", lower)
+
+
+def _part(label: str) -> str:
+    """A label without its subject."""
+    return label.rpartition(":")[2]
 
 
 # ---------------------------------------------------------------------------- bags
@@ -274,11 +319,19 @@ def _check(place: str, t: np.ndarray) -> None:
         raise InputError(place, f"frame {i}, t", got, "increasing times [s]")
 
 
+def _in_table(names: Collection[str]) -> bool:
+    """True of columns NAME_x that are places, and of no pose or wrench."""
+    names = list(names)
+    whole = any(is_pose(at) or is_wrench(at) for at in vectors(names).values())
+    markers = [name for name in names if name.endswith(AXES[0])]
+    return not whole and any(meaning_of(name).signal == "p" for name in markers)
+
+
 SENSOR = SensorKind(
     kind="markers",
     accepted="a rosbag2, CSV or C3D of markers",
     formats=(
-        Format((".csv",), lambda names: any(n.endswith(AXES[0]) for n in names), read_table),
+        Format(TEXTS, _in_table, read_table),
         Format((".c3d",), lambda names: True, read_c3d),
     ),
     topics={MOCAP: lambda path, topic: read_bag(path, topic)},

@@ -11,8 +11,11 @@ import numpy as np
 
 from ..errors import InputError
 from ..npz import whole_numbers
-from ..tables import number_table, read_rows
+from ..tables import number_table
+from ..tables import read_table as read_columns
+from .columns import TEXTS
 from .formats import Format, SensorKind
+from .meaning import vectors
 from .observation import Observation
 
 TIME, TRIAL = ("t", "t [s]"), "trial"
@@ -27,7 +30,7 @@ def read_table(path: Path) -> list[Observation]:
 
     outputs.csv of `diffsim simulate` is one. Signal `value` (n, m, 1), names as in the header.
     """
-    header, rows = read_rows(path, "a readable table of outputs")
+    header, rows, lines, notes = read_columns(path, "a readable table of outputs")
     if sum(header.count(name) for name in TIME) != 1:
         raise InputError(path, "header", header[:12], "one column t or t [s]")
     twice = next((name for name in header if header.count(name) > 1), None)
@@ -36,7 +39,7 @@ def read_table(path: Path) -> list[Observation]:
     names = tuple(name for name in header if name not in (*TIME, TRIAL))
     if not names or "" in names:
         raise InputError(path, "header", header[:12], "columns beside t, each with a name")
-    table = number_table(path, header, rows)
+    table = number_table(path, header, rows, lines)
     column = {name: table[:, i] for i, name in enumerate(header)}
     number = whole_numbers(path, column, TRIAL, (None,)) if TRIAL in column else None
     t = next(column[name] for name in TIME if name in column)
@@ -44,7 +47,7 @@ def read_table(path: Path) -> list[Observation]:
     return [
         Observation(
             kind="outputs", t=t, names=names, values={"value": value}, source=str(path),
-            format="table of outputs", numbers=number,
+            format="table of outputs", numbers=number, notes=notes,
         )
     ]  # fmt: skip
 
@@ -86,13 +89,15 @@ def unit_of(column: str) -> str:
 
 def _holds(names: Collection[str]) -> bool:
     others = [name for name in names if name not in (*TIME, TRIAL)]
+    if () in vectors(others):  # px [m] .. qw: a pose whose names have units
+        return False
     return any(name in names for name in TIME) and any(unit_of(name) for name in others)
 
 
 SENSOR = SensorKind(
     kind="outputs",
     accepted="a table with a column t and one for each output, `name [unit]`",
-    formats=(Format((".csv",), _holds, read_table),),
+    formats=(Format(TEXTS, _holds, read_table),),
     topics={},
     bag=read_bag,
     trials=trials,

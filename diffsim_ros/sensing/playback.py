@@ -13,11 +13,12 @@ from ..tables import read_header
 from . import bags, cdr
 from .bags import RawMessage, is_bag
 from .cdr import NANO
+from .columns import TEXTS
 from .frames import STATIC
 from .messages import POSE, TF
 from .observation import MarkerFrame
 from .poses import holds_poses
-from .read import read_kind, readers, sensors
+from .read import export_of, read_kind, readers, sensors
 from .tosses import read_tosses
 
 
@@ -72,7 +73,10 @@ def _holds_markers(path: Path) -> bool:
     """True of a table or C3D file that is no table of poses."""
     suffix = path.suffix.lower()
     known = [one for form in sensors()["markers"].formats for one in form.suffixes]
-    header = read_header(path, "a readable table") if suffix == ".csv" else []
+    export = export_of(path)
+    if export is not None:
+        return all(one.kind == "markers" for one in export.read(path))
+    header = read_header(path, "a readable table") if suffix in TEXTS else []
     return suffix in known and not holds_poses(header)
 
 

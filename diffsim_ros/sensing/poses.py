@@ -17,9 +17,10 @@ import numpy as np
 from ..errors import InputError
 from ..npz import whole_numbers
 from ..rotation import quat_multiply
-from ..tables import read_rows
+from ..tables import number_table
 from . import bags, markers
 from .cdr import NANO
+from .columns import TEXTS, read_timed
 from .formats import Format, SensorKind
 from .frames import Frames, bag_frames
 from .messages import BODIES, NAMED, ODOMETRY, POSE, STATIC, TF
@@ -73,31 +74,38 @@ def read_table(path: Path) -> list[Observation]:
 
     With stamps t is the time since the first of them, in all tosses.
     """
-    header, rows = read_rows(path, "a readable table")
+    header, rows, lines, notes = read_timed(path, "a readable table")
     if not holds_poses(header):
         raise InputError(path, "", "no table of poses", TABLE)
     if "t" not in header:
         raise InputError(path, "header", header[:12], "a column t [s] beside the pose")
-    rows = [row for row in rows if row]
-    if not rows or any(len(row) != len(header) for row in rows):
+    short = next((k for k, row in enumerate(rows) if len(row) != len(header)), None)
+    if not rows or short is not None:
+        line = "rows" if short is None else f"line {lines[short]}"
         rule = f"rows of {len(header)} numbers, as the header"
-        raise InputError(path, "rows", f"{len(rows)} rows", rule)
-    table = np.array([[_number(cell) for cell in row] for row in rows])
-    column = {name: table[:, i] for i, name in enumerate(header)}
+        got = f"{len(rows[short or 0])} cells" if rows else "none"
+        raise InputError(path, line, got, rule)
+    known = [name for name in ("t", *COLUMNS, "toss_id") if name in header]
+    at = [header.index(name) for name in known]
+    table = number_table(path, known, [[row[k] for k in at] for row in rows], lines)
+    column = {name: table[:, i] for i, name in enumerate(known)}
     trial = None
     if "toss_id" in column:
         trial = whole_numbers(path, column, "toss_id", (None,))
     value = np.stack([column[c] for c in COLUMNS], axis=1)
     t, epoch = column["t"], 0
-    if STAMP in column:
-        at = header.index(STAMP)
-        ns = np.array([_nanoseconds(path, k, row[at]) for k, row in enumerate(rows, start=2)])
+    if STAMP in header:
+        cells = [row[header.index(STAMP)] for row in rows]
+        ns = np.array([_nanoseconds(path, k, one) for k, one in zip(lines, cells, strict=True)])
         t, epoch = (ns - ns[0]) / NANO, int(ns[0])
-        _check_stamps(path, t, column["t"], trial)
-    return [_poses(path, "table of poses", ("body",), t, value, numbers=trial, epoch=epoch)]
+        _check_stamps(path, t, column["t"], trial, lines)
+    rest = {"numbers": trial, "epoch": epoch, "notes": notes}
+    return [_poses(path, "table of poses", ("body",), t, value, **rest)]
 
 
-def _check_stamps(path: Path, t: np.ndarray, own: np.ndarray, trial: np.ndarray | None) -> None:
+def _check_stamps(
+    path: Path, t: np.ndarray, own: np.ndarray, trial: np.ndarray | None, lines: Sequence[int]
+) -> None:
     """Refuse stamps [s] that do not advance as the column t does within a toss."""
     inside = np.diff(trial) == 0 if trial is not None else np.ones(max(len(t) - 1, 0), bool)
     bad = np.flatnonzero(inside & (np.abs(np.diff(t) - np.diff(own)) > 1e-6))
@@ -105,7 +113,9 @@ def _check_stamps(path: Path, t: np.ndarray, own: np.ndarray, trial: np.ndarray 
         k = int(bad[0])
         got = f"{t[k + 1] - t[k]:.9g} s later, t {own[k + 1] - own[k]:.9g} s"
         rule = "the source's stamps in seconds, which advance as t does"
-        raise InputError(path, f"line {k + 3}, {STAMP}", got, rule, "give the column another name")
+        raise InputError(
+            path, f"line {lines[k + 1]}, {STAMP}", got, rule, "give the column another name"
+        )
 
 
 def _nanoseconds(path: Path, line: int, cell: str) -> int:
@@ -127,14 +137,6 @@ def _poses(
     return Observation(
         kind="poses", t=t, names=names, values=values, source=str(path), format=what, **rest
     )
-
-
-def _number(cell: str) -> float:
-    """A cell's number; NaN where it has none: a missing sample."""
-    try:
-        return float(cell)
-    except ValueError:
-        return float("nan")
 
 
 def body_of(topic: str) -> str:
@@ -346,7 +348,7 @@ SENSOR = SensorKind(
     kind="poses",
     accepted=TABLE,
     formats=(
-        Format((".csv",), holds_poses, read_table),
+        Format(TEXTS, holds_poses, read_table),
         Format((".npz",), lambda names: len(set(names) & set(REQUIRED)) > 2, read_arrays),
     ),
     topics=dict.fromkeys((POSE, ODOMETRY, NAMED, TF), read_topic) | {BODIES: _markers_or_poses},

@@ -17,12 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
-from ..files import exists
+from ..errors import InputError, nearest
+from ..files import exists, is_regular
 from ..npz import npz_names
-from ..tables import read_header
-from . import bags
-from .formats import Format, Reader, SensorKind
+from ..tables import SAMPLE_LINES, read_sheet, table_of
+from . import bags, hints
+from .blanks import parted
+from .columns import TEXTS, check_seconds
+from .formats import Export, Format, Reader, SensorKind
 from .messages import STATIC
 from .observation import Observation
 from .toss_file import REQUIRED
@@ -31,14 +33,16 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 ACCEPTED = (
     "tosses (.npz, .csv with t px py pz qx qy qz qw), markers (.csv with t, NAME_x NAME_y NAME_z "
     "[m]; .c3d), joints (.npz, .csv with t and angles JOINT.position [rad]), wrenches (.csv with t "
-    "fx fy fz tx ty tz), outputs (.csv with t and `name [unit]`), a rosbag2 (.mcap, .db3, folder), "
-    "clouds (.pcd, .ply, a folder of them, .npz)"
+    "fx fy fz tx ty tz), outputs (.csv with t and `name [unit]`), exports of Motive, Nexus, QTM "
+    "(.csv, .tsv), PlotJuggler, `ros2 topic echo --csv`, TUM (.csv, .txt), a rosbag2 (.mcap, .db3, "
+    "folder), clouds (.pcd, .ply, a folder of them, .npz)"
 )
 PACK = (
     "pack the recording as one of these, with numpy.savez (docs/how-to/poses.md, joints.md, "
     "pointclouds.md)"
 )
-MESHES = (".obj", ".stl", ".dae", ".msh")
+IN_MOTION = ("poses", "markers", "joints", "wrench")
+"""Kinds of sensors that record more than a sample a second."""
 
 
 @cache
@@ -47,6 +51,35 @@ def sensors() -> Mapping[str, SensorKind]:
     modules = pkgutil.walk_packages([str(Path(__file__).parent)], f"{__package__}.")
     every = (getattr(import_module(one.name), "SENSOR", None) for one in modules)
     return {sensor.kind: sensor for sensor in every if sensor is not None}
+
+
+@cache
+def exports() -> tuple[Export, ...]:
+    """The EXPORT of every module of exports/: those that know their files by a header first."""
+    folder = Path(__file__).parent / "exports"
+    modules = pkgutil.iter_modules([str(folder)], f"{__package__}.exports.")
+    every = [getattr(import_module(one.name), "EXPORT", None) for one in modules]
+    return tuple(sorted(filter(None, every), key=lambda one: one.guessed))
+
+
+def export_of(path: Path) -> Export | None:
+    """The program whose export a file is, None of what a sensor's own reader takes, or nobody.
+
+    Raises InputError as tables.read_sheet.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in TEXTS or not is_regular(path):
+        return None
+    head = read_sheet(path, "a readable table", SAMPLE_LINES)
+    names = table_of(head, path).header
+    own = any(
+        suffix in form.suffixes and form.holds(names)
+        for sensor in sensors().values() for form in sensor.formats
+    )  # fmt: skip
+    for export in exports():
+        if suffix in export.suffixes and not (own and export.guessed) and export.holds(head):
+            return export
+    return None
 
 
 @cache
@@ -84,23 +117,33 @@ def read(
         return _bag(path, on_progress, refuse)
     if path.is_dir():
         _refuse_several(path)
-    suffix, names = "" if path.is_dir() else path.suffix.lower(), set()
+    export = export_of(path)
+    if export is not None:
+        return _from_file(export.read(path))
+    suffix, names = "" if path.is_dir() else path.suffix.lower(), []
     if suffix == ".npz":
         names = npz_names(path, ACCEPTED)
-    elif suffix == ".csv":
-        names = set(read_header(path, "a readable table"))
+    elif suffix in TEXTS:
+        names = table_of(read_sheet(path, "a readable table", SAMPLE_LINES), path).header
     for sensor in sensors().values():
         for form in sensor.formats:
             if suffix in form.suffixes and form.holds(names):
-                return _read(form, path)
+                return _from_file(_read(form, path))
     if suffix == ".npz":
         rule = f"arrays {', '.join(REQUIRED)}; or points, count, t; or t, q"
-        raise InputError(path, "arrays", sorted(names), rule, PACK)
-    got = sorted(names)[:12] if suffix == ".csv" else suffix or "no extension"
-    key, remedy = "header" if suffix == ".csv" else "", ""
-    if suffix in MESHES:
-        remedy = "a mesh is a body's shape: name it in the scene (docs/reference/scene.md)"
-    raise InputError(path, key, got, ACCEPTED, remedy)
+        raise InputError(path, "arrays", names, rule, hints.of_arrays(names) or PACK)
+    if suffix in TEXTS:
+        raise InputError(path, "header", names[:40], ACCEPTED, hints.of_columns(names))
+    what = hints.of_file(path)
+    raise InputError(path, "", what.name or suffix or "no extension", ACCEPTED, what.remedy)
+
+
+def _from_file(found: list[Observation]) -> list[Observation]:
+    """The streams of a file: stamps are seconds (check_seconds), long blanks part trials."""
+    for one in found:
+        if one.kind in IN_MOTION:
+            check_seconds(one.place, one.t)
+    return [parted(one) if one.kind == "poses" else one for one in found]
 
 
 def _refuse_several(path: Path) -> None:
@@ -119,7 +162,7 @@ def _read(form: Format, path: Path) -> list[Observation]:
     try:
         return form.read(path)
     except InputError as error:
-        if error.key != "header" or path.suffix.lower() != ".csv":
+        if error.key != "header" or path.suffix.lower() not in TEXTS:
             raise
         rule = f"{error.accepted}; or another of {ACCEPTED}"
         raise InputError(path, "header", error.value, rule, error.remedy) from error
@@ -156,7 +199,7 @@ def _bag(
 def read_kind(path: str | Path, kind: str, topic: str = "", **options: Any) -> Observation:
     """The one recording of this kind in a file or bag, unchanged.
 
-    topic    of a bag with several
+    topic    of a bag with several; of an export the name of the body
     options  what the sensor's readers take: rate, scale of clouds
     Raises InputError: a missing or damaged file, one of no such format, an ambiguous topic.
     """
@@ -169,13 +212,34 @@ def read_kind(path: str | Path, kind: str, topic: str = "", **options: Any) -> O
         what = "no such file or folder" if "" in suffixes else "no such file"
         raise InputError(path, "", what, sensor.accepted)
     suffix = "" if path.is_dir() else path.suffix.lower()
+    export = export_of(path) if suffix in suffixes or suffix in TEXTS else None
+    if export is not None:
+        return _of_kind(path, export, kind, topic)
     for form in sensor.formats:
         if suffix in form.suffixes:
-            (found,) = form.read(path, **options)
+            (found,) = _from_file(form.read(path, **options))
             return found
-    endings = " or ".join((*filter(None, suffixes), *bags.SUFFIXES))
+    usual = [one for one in suffixes if one and one not in TEXTS[1:]]
+    endings = " or ".join((*dict.fromkeys(usual), *bags.SUFFIXES))
     rule = f"{sensor.accepted} ({endings})"
     raise InputError(path, "", path.suffix, rule)
+
+
+def _of_kind(path: Path, export: Export, kind: str, name: str) -> Observation:
+    """The one stream of a kind in an export; name: of the body, "" the only one."""
+    streams = _from_file(export.read(path))
+    every = [one for one in streams if one.kind == kind]
+    found = [one for one in every if not name or name in (one.sensor, *one.names)]
+    if len(found) == 1:
+        return found[0]
+    if not every:
+        got = f"{export.name} of {', '.join(sorted({one.kind for one in streams}))}"
+        raise InputError(path, "", got, sensors()[kind].accepted)
+    names = ", ".join(one.names[0] for one in every)
+    if name:
+        raise InputError(path, "body", name, f"one of {names}", nearest(name, names.split(", ")))
+    rule, remedy = "exactly one body", "name the body as it is called here"
+    raise InputError(path, "bodies", names, rule, remedy)
 
 
 def read_beside(path: str | Path, kind: str, topic: str = "") -> Observation:

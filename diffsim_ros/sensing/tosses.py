@@ -18,6 +18,7 @@ from ..rotation import quat_multiply, quat_rotate
 from .bags import is_bag
 from .cdr import NANO
 from .clock import TRIAL_GAP
+from .columns import TEXTS
 from .flight import Gravity
 from .observation import (
     MIN_SAMPLES,
@@ -133,7 +134,7 @@ def repeated(path: str | Path, bodies: Sequence[str] = ()) -> dict[int, int]:
 
 def _load(path: Path, bodies: Sequence[str] = ()) -> dict[str, np.ndarray]:
     """Arrays of the npz file, or those that poses of a bag or a table make."""
-    if is_bag(path) or path.suffix.lower() == ".csv":
+    if is_bag(path) or path.suffix.lower() in TEXTS:
         return arrays_of(recorded_poses(path, bodies))
     return read_arrays(path)
 

@@ -11,9 +11,10 @@ import numpy as np
 
 from ..errors import InputError
 from ..npz import whole_numbers
-from ..tables import number_table, read_rows
+from ..tables import number_table
 from . import bags
 from .clock import clock
+from .columns import TEXTS, read_timed
 from .formats import Format, SensorKind
 from .messages import WRENCH
 from .observation import Observation
@@ -26,16 +27,17 @@ LEAST = 2
 
 def read_table(path: Path) -> list[Observation]:
     """CSV: t [s], fx, fy, fz [N], tx, ty, tz [N m] and, optionally, trial; empty: not measured."""
-    header, rows = read_rows(path, TABLE)
+    header, rows, lines, notes = read_timed(path, TABLE)
     missing = [name for name in ("t", *COLUMNS) if header.count(name) != 1]
     if missing:
         rule = f"t {' '.join(COLUMNS)}, each once"
         raise InputError(path, "header", f"{missing[0]} {header.count(missing[0])} times", rule)
-    table = number_table(path, header, rows)
+    table = number_table(path, header, rows, lines)
     column = {name: table[:, i] for i, name in enumerate(header)}
     number = whole_numbers(path, column, "trial", (None,)) if "trial" in column else None
     value = np.stack([column[name] for name in COLUMNS], axis=1)
-    return [_wrenches(path, "table of wrenches", column["t"], value, numbers=number)]
+    return [_wrenches(path, "table of wrenches", column["t"], value, numbers=number,
+                      notes=notes)]  # fmt: skip
 
 
 def read_bag(path: str | Path, topic: str = "") -> list[Observation]:
@@ -113,7 +115,7 @@ def _holds(names: Collection[str]) -> bool:
 SENSOR = SensorKind(
     kind="wrench",
     accepted="a rosbag2, or a table with the columns t fx fy fz tx ty tz",
-    formats=(Format((".csv",), _holds, read_table),),
+    formats=(Format(TEXTS, _holds, read_table),),
     topics={WRENCH: read_bag},
     bag=read_bag,
     trials=trials,
