@@ -167,7 +167,7 @@ def labelled(
 ) -> Observation:
     """Markers of messages with their times of arrival [ns]; source and topic: where from."""
     place = f"{source}: {topic}" if topic else str(source)
-    t, notes = bags.clock(samples)
+    ns, notes = bags.times_of(samples)
     frame_id, frames = samples[0][1].header.frame_id, []
     for k, (_, message) in enumerate(samples):
         sample = f"{place}: sample {k}"
@@ -189,9 +189,9 @@ def labelled(
         for name, p in found.items():
             position[k, column[name]] = p.x, p.y, p.z
     position[~np.isfinite(position).all(axis=2)] = np.nan
-    epoch = bags.nanoseconds(samples[0][1].header.stamp) or samples[0][0]
+    t = (ns - ns[0]) * 1e-9
     return _markers(Path(source), "mocap4r2 markers", names, t, position, sensor=topic,
-                    frame=frame_id, notes=notes, epoch=epoch)  # fmt: skip
+                    frame=frame_id, notes=notes, epoch=int(ns[0]))  # fmt: skip
 
 
 def _places(message: Any, place: str) -> Iterator[tuple[str, Any]]:

@@ -171,11 +171,12 @@ def read_topic(path: str | Path, topic: str, *, placed: bool = True) -> list[Obs
             found.setdefault(key, []).append((stamp, arrival, header.frame_id, row))
     if not found:
         raise InputError(path, topic, "no body in any message", "at least one")
-    begin = min(row[0] or row[1] for rows in found.values() for row in rows)
+    timed = [bags.times([r[0] for r in rows], [r[1] for r in rows]) for rows in found.values()]
+    begin = min(int(ns.min()) for ns, _ in timed)
     names = [body for body, _ in found]
     bodies = [
-        _body(path, topic, _title(body, parent, names), rows, begin)
-        for (body, parent), rows in found.items()
+        _body(path, topic, _title(body, parent, names), rows, ns, begin, (*samples.notes, *notes))
+        for ((body, parent), rows), (ns, notes) in zip(found.items(), timed, strict=True)
     ]
     what = kind.split("/")[-1]
     bodies = [
@@ -208,15 +209,15 @@ def _title(body: str, parent: str, names: list[str]) -> str:
     return f"{parent}->{body}" if names.count(body) > 1 else body
 
 
-def _body(path: Path, topic: str, body: str, rows: list[tuple], begin: int) -> Observation:
+def _body(
+    path: Path, topic: str, body: str, rows: list[tuple], ns: np.ndarray, begin: int,
+    notes: tuple[str, ...],
+) -> Observation:  # fmt: skip
+    """The poses of rows (stamp, arrival, frame, pose) at times ns, counted from `begin` [ns]."""
     frames = {row[2] for row in rows}
     if len(frames) > 1:
         place = f"{path}: {topic}: {body}"
         raise InputError(place, "frame_id", sorted(frames), "the same frame throughout")
-    ns = np.array([row[0] for row in rows], np.int64)
-    notes: tuple[str, ...] = ()
-    if not ns.any():
-        ns, notes = np.array([row[1] for row in rows], np.int64), (bags.NO_STAMPS,)
     value = np.array([row[3] for row in rows], float)
     t = (ns - begin) * 1e-9
     return _poses(path, "", (body,), t, value, frame=frames.pop(), notes=notes, epoch=begin)
