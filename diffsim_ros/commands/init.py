@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
     with results_folder(options, YAMLS) as folder, ProgressLine() as line:
         kind = options.kind or ("joints" if options.urdf else "")
         wanted = {"kind": kind, "body": options.body, "topic": options.topic}
-        streams = streams_of(options.data, lambda text: line.show(text, text), **wanted)
+        streams = streams_of(options.data, line.show_part, **wanted)
         line.show("examining", "examining")
         made = first(streams, Path(folder.path), given)
         texts = {YAMLS[0]: made.scene} if made.scene else {}

@@ -70,6 +70,16 @@ def check_fields(place: object, name: str, found: Mapping, known: Mapping) -> No
             check_fields(place, inner, found, known)
 
 
+def same_fields(name: str, found: Mapping, known: Mapping) -> bool:
+    """Whether a recording's definition of a type has the fields of the known one, no others."""
+    theirs, ours = found.get(name, ((), ()))[1], known.get(name, ((), ()))[1]
+    mine = [(field, _kind(description)) for field, description in ours]
+    if [(field, _kind(description)) for field, description in theirs] != mine:
+        return False
+    inner = {kind.removeprefix("list of ") for _, kind in mine} & set(known)
+    return all(same_fields(one, found, known) for one in inner)
+
+
 def _kind(description: tuple) -> str:
     """A field's kind as text: number, text, the name of a type, or a list of such."""
     node, content = description

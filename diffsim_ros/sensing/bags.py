@@ -20,12 +20,13 @@ import numpy as np
 from diffsim_ros.errors import InputError, nearest
 from diffsim_ros.sensing import bag_files
 from diffsim_ros.sensing import messages as build
-from diffsim_ros.sensing.bag_check import check_definition, check_fields, cut_of
+from diffsim_ros.sensing.bag_check import check_definition, check_fields, cut_of, same_fields
 from diffsim_ros.sensing.bag_files import SUFFIXES, is_bag
 from diffsim_ros.sensing.messages import MARKERS, POSE, Entry, OfferedQos
 from diffsim_ros.sensing.stamps import NO_STAMPS, nanoseconds, times
 
 __all__ = ["MARKERS", "NO_STAMPS", "POSE", "SUFFIXES", "is_bag", "nanoseconds", "times"]
+NOTHING = "no messages"
 PROGRESS = 2000
 """Messages between two reports of progress."""
 EPOCH_NS = 1_700_000_000_000_000_000  # invented start of recordings that have no clock of their own
@@ -224,20 +225,53 @@ def read_messages(
     """
     path = Path(path)
     kinds = (msgtype,) if isinstance(msgtype, str) else tuple(msgtype)
+    return _read(path, kinds, topic, _decoded)
+
+
+def read_bytes(path: str | os.PathLike[str], msgtype: str, topic: str) -> TopicSamples | None:
+    """[(time of arrival [ns], bytes)] of one topic; as read_messages, but not decoded.
+
+    None where the bag has another definition of the type than the known one.
+    """
+
+    def undecoded(path: Path, topic: str, reader: Any, chosen: Sequence[Any]) -> TopicSamples:
+        store = _store(path, _defined(chosen))
+        if not same_fields(msgtype, store.fielddefs, build.types().fielddefs):
+            return TopicSamples()
+        return _kept(path, topic, reader, chosen, lambda raw, kind: raw)
+
+    try:
+        return _read(Path(path), (msgtype,), topic, undecoded)[1]
+    except InputError as error:
+        if error.value != NOTHING:
+            raise
+        return None
+
+
+def _read(
+    path: Path, kinds: Sequence[str], topic: str, samples_of: Callable[..., TopicSamples]
+) -> tuple[str, TopicSamples]:
+    """The topic that is meant, and its samples with all notes."""
     with _opened(path) as reader:
         connections = [c for c in reader.connections if c.msgtype in kinds]
         topic = _choose(path, topic, " or ".join(kinds), [c.topic for c in connections])
         chosen = [c for c in connections if c.topic == topic]
-        samples = _decoded(path, topic, reader, chosen)
+        samples = samples_of(path, topic, reader, chosen)
         samples.notes = (*reader.notes, *samples.notes, *_count_notes(reader, topic, kinds))
     if not samples:
-        raise InputError(path, topic, "no messages", f"at least one {' or '.join(kinds)}")
+        raise InputError(path, topic, NOTHING, f"at least one {' or '.join(kinds)}")
     return topic, samples
 
 
 def _decoded(path: Path, topic: str, reader: Any, chosen: Sequence[Any]) -> TopicSamples:
     """The messages of these connections, exact copies left out."""
-    store = _store(path, _defined(chosen))
+    return _kept(path, topic, reader, chosen, _store(path, _defined(chosen)).deserialize_cdr)
+
+
+def _kept(
+    path: Path, topic: str, reader: Any, chosen: Sequence[Any], decode: Callable[[bytes, str], Any]
+) -> TopicSamples:
+    """What decode(bytes, type) makes of every message, exact copies left out."""
     samples, total, read, copies = TopicSamples(), sum(c.msgcount for c in chosen), 0, 0
     seen: set[tuple[bytes, int]] = set()
     report = _progress.get() or (lambda read, total: None)
@@ -253,7 +287,7 @@ def _decoded(path: Path, topic: str, reader: Any, chosen: Sequence[Any]) -> Topi
                 continue
             seen.add(key)
         try:
-            samples.append((stamp, store.deserialize_cdr(raw, connection.msgtype)))
+            samples.append((stamp, decode(raw, connection.msgtype)))
         except Exception as error:  # bytes of another type raise all kinds of errors
             place, reason = f"{path}: {topic}: sample {len(samples)}", f"{error!r}"
             raise InputError(place, "", reason, f"a {connection.msgtype}") from error

@@ -99,6 +99,7 @@ def read_bag(
     measured = _chosen(path, _measured(path, known, topic), joints)
     if "position" not in measured.columns:
         raise InputError(f"{path}: {measured.topic}", "position", "none", "one per joint")
+    refuse_misnamed(str(path), measured.names, joints)
     names = tuple(name for name in measured.names if not joints or name in joints)
     notes = list(measured.notes)
     if len(names) < len(measured.names):
@@ -154,6 +155,17 @@ def _chosen(path: Path, found: Sequence[Stream], joints: Collection[str]) -> Str
     got = "; ".join(f"{_listed(one.names)} on {one.topic} ({len(one.ns)})" for one in best)
     rule = "one stream of measured joints"
     raise InputError(path, "topics", got, rule, "name the topic (data.topic, `init --topic`)")
+
+
+def refuse_misnamed(place: str, names: Sequence[str], joints: Collection[str]) -> None:
+    """Refuse a log with a joint whose name is nearly that of a joint of the robot which it lacks:
+    of others that the robot lacks it is known whose they are not."""
+    lacking = [name for name in joints if name not in names]
+    for name in names:
+        near = nearest(name, lacking) if joints and name not in joints else ""
+        if near:
+            rule = "names of joints of the robot that are not fixed"
+            raise InputError(place, "joints", name, rule, near)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -15,7 +15,7 @@ from ..npz import numbers, read_npz, whole_numbers
 from ..tables import number_table, read_rows
 from . import bags
 from .formats import Format, SensorKind
-from .joint_topics import SIGNALS, read_bag, read_topic
+from .joint_topics import SIGNALS, read_bag, read_topic, refuse_misnamed
 from .messages import JOINTS
 from .observation import COMMAND, Observation
 
@@ -96,7 +96,11 @@ def _log(
 
 
 def of_robot(log: Observation, joints: Collection[str]) -> Observation:
-    """The log with the joints of a robot alone; all where these are empty, or it has none."""
+    """The log with the joints of a robot alone; all where these are empty, or it has none.
+
+    Raises InputError as joint_topics.refuse_misnamed.
+    """
+    refuse_misnamed(log.place, log.names, joints)
     names = [name for name in log.names if name in joints]
     if not names or len(names) == len(log.names):
         return log

@@ -2,16 +2,30 @@
 
 import os
 import shutil
+from functools import partial
 
 import numpy as np
 import pytest
 
 from diffsim_ros.cli import main
 from diffsim_ros.errors import InputError
-from diffsim_ros.sensing import bags, cdr
+from diffsim_ros.sensing import bags, cdr, packed_poses, poses
+from diffsim_ros.sensing.bags import EPOCH_NS
 from diffsim_ros.sensing.check import check
 from diffsim_ros.sensing.joint_topics import STATE, read_bag
-from diffsim_ros.sensing.messages import BUILD, message, types
+from diffsim_ros.sensing.messages import (
+    BUILD,
+    POSE,
+    POSES,
+    TRANSFORM,
+    UNSURE,
+    Entry,
+    message,
+    types,
+    write_bag,
+)
+from diffsim_ros.sensing.observation import PoseSample
+from diffsim_ros.sensing.poses import read_topic
 from diffsim_ros.sensing.read import read, read_kind
 from diffsim_ros.sensing.stamps import times
 from validation import bag_defects as defects
@@ -57,12 +71,13 @@ def test_a_folder_of_compressed_files_says_how_to_unpack(tmp_path):
 def test_what_an_index_counts_and_the_file_lacks_is_refused(tmp_path, monkeypatch):
     bag = defects.make(tmp_path, "poses", "mcap", defects.sound, 0)
     (file,) = bag.path.glob("*.mcap")
-    whole = bags._decoded
+    whole = bags._kept
 
-    def short(path, topic, reader, chosen):
-        return whole(path, topic, reader, [c._replace(msgcount=c.msgcount + 1) for c in chosen])
+    def short(path, topic, reader, chosen, decode):
+        more = [c._replace(msgcount=c.msgcount + 1) for c in chosen]
+        return whole(path, topic, reader, more, decode)
 
-    monkeypatch.setattr(bags, "_decoded", short)
+    monkeypatch.setattr(bags, "_kept", short)
     with pytest.raises(InputError, match="got '60 messages'; accepted: the 61 that the file's own"):
         read_kind(file, "poses")
 
@@ -229,3 +244,70 @@ def test_check_and_init_say_the_same_of_two_publishers(tmp_path, capsys):
     assert not examined and "two publishers on /joint_states: 6 of 66" in str(refused[0])
     code = main(["init", "--from", str(bag.path), "--urdf", "x.urdf", "--out", str(tmp_path / "o")])
     assert code == 2 and "two publishers on /joint_states" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", list(packed_poses.TEXTS))
+def test_poses_of_one_layout_are_those_of_their_messages(tmp_path, kind, monkeypatch):
+    turns = np.random.default_rng(1).normal(size=(30, 4))
+    turns /= np.linalg.norm(turns, axis=1)[:, None]
+    value = [
+        PoseSample(EPOCH_NS + 10**7 * k, "lab", "/box", (0.1 * k, 1.0, 2.0), tuple(q))
+        for k, q in enumerate(turns)
+    ]
+    path = write_bag_of(tmp_path / "bag", kind, value)
+    (fast,) = read_topic(path, "/box/pose")
+    monkeypatch.setattr(packed_poses, "TEXTS", {})
+    monkeypatch.setattr(poses, "TEXTS", {})
+    (slow,) = read_topic(path, "/box/pose")
+    assert (fast.frame, fast.names, fast.epoch) == (slow.frame, slow.names, slow.epoch)
+    for one, other in ((fast.t, slow.t), (fast.value, slow.value)):
+        np.testing.assert_array_equal(one, other)
+    (stream,) = read(path)
+    assert stream.kind == "poses" and len(stream) == 30
+
+
+def test_frames_that_change_are_refused_as_ever(tmp_path):
+    frames = ["lab"] * 9 + ["map"] * 9
+    value = [
+        PoseSample(EPOCH_NS + 10**7 * k, frame, "", (0, 0, 0), (0, 0, 0, 1))
+        for k, frame in enumerate(frames)
+    ]
+    path = write_bag_of(tmp_path / "bag", POSE, value)
+    with pytest.raises(InputError, match=r"frame_id.*\['lab', 'map'\].*the same frame throughout"):
+        read_topic(path, "/box/pose")
+
+
+def test_poses_without_names_say_so(tmp_path):
+    value = [PoseSample(EPOCH_NS + 10**7 * k, "lab", "", (k, 0, 0), (0, 0, 0, 1)) for k in range(9)]
+    first, second = read_topic(write_bag_of(tmp_path / "bag", POSES, value), "/box/pose")
+    assert first.names == ("pose 0",) and "have no names" in first.notes[0] and len(second) == 9
+
+
+def write_bag_of(path, kind, samples):
+    """A bag of poses that messages of this type carry."""
+
+    def built(one):
+        header, pose = BUILD.header(one.stamp, one.frame), BUILD.pose_stamped(one).pose
+        if kind == POSE:
+            return message(kind, header, pose)
+        if kind == POSES:
+            return message(kind, header, [pose, pose])
+        if kind == TRANSFORM:
+            return BUILD.transforms([one]).transforms[0]
+        several = message("geometry_msgs/msg/PoseWithCovariance", pose, np.zeros(36))
+        if kind == UNSURE:
+            return message(kind, header, several)
+        zero = message("geometry_msgs/msg/Vector3", 0.0, 0.0, 0.0)
+        twist = message("geometry_msgs/msg/Twist", zero, zero)
+        twist = message("geometry_msgs/msg/TwistWithCovariance", twist, np.zeros(36))
+        return message(kind, header, one.body, several, twist)
+
+    entries = [Entry(one.stamp, "/box/pose", kind, partial(built, one)) for one in samples]
+    write_bag(path, entries)
+    return path
+
+
+def test_a_joint_that_is_nearly_one_of_the_robot_is_refused(tmp_path):
+    bag = defects.make(tmp_path, "joints", "mcap", defects.sound, 0)
+    with pytest.raises(InputError, match=r"joints: got 'wrist'.*did you mean 'wrist_1'"):
+        read_kind(bag.path, "joints", joints=("shoulder", "elbow", "wrist_1"))

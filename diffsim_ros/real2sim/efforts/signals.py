@@ -106,8 +106,10 @@ def motion_of(log: Observation, joints: Sequence[str], bandwidth: float) -> Filt
 def velocity_lag(log: Observation, joints: Sequence[str], bandwidth: float) -> float | None:
     """Time [s] by which the logged velocities come after those of the positions; None: none are
     logged.  It is the delay at which both differ least."""
-    read = np.isfinite(log.measured.get("velocity", np.zeros((0, 0)))).mean(axis=0)
-    if "velocity" not in log.measured or any(read[log.names.index(n)] < 0.5 for n in joints):
+    if "velocity" not in log.measured:
+        return None
+    velocity = log.measured["velocity"]
+    if any(np.isfinite(log.column(velocity, name)).mean() < 0.5 for name in joints):
         return None
     t, q = _even(log, "position", joints)
     _, qd = _even(log, "velocity", joints)

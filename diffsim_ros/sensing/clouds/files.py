@@ -233,6 +233,7 @@ def read_bag(
         if clouds and not cloud.stamp > clouds[-1].stamp:
             raise InputError(source, "stamp", cloud.stamp, f"later than {clouds[-1].stamp:.9f} s")
         clouds.append(cloud)
+        samples[i] = (0, None)  # a recording need not be in memory twice
     return [observation_of(path, clouds, "PointCloud2", sensor=topic, notes=notes)]
 
 
