@@ -32,6 +32,8 @@ AXES = ("_x", "_y", "_z")
 RESIDUAL = "_res"
 TRIAL = "trial"
 MOST_TRIALS = 10**9
+FAR = 20.0
+"""Extent [m] of places beyond which they are hardly metres."""
 TABLE = "a readable file of markers"
 METRES = {"m": 1.0, "cm": 1e-2, "mm": 1e-3}
 
@@ -244,6 +246,7 @@ def trials(markers: Observation, sigma: float = 1e-3) -> list[Observation]:
     source = markers.source
     if not len(markers):
         _check(source, markers.t)
+    _refuse_far(markers)
     visible = np.isfinite(markers.position).all(axis=2)
     for name, column in zip(markers.names, visible.T, strict=True):
         if len(column) and not column.any():
@@ -258,6 +261,15 @@ def trials(markers: Observation, sigma: float = 1e-3) -> list[Observation]:
         frame = "tracker"  # whose pose in the world the YAML tells
         found.append(replace(one, t=t, frame=frame, sensor="", sigma=np.array([sigma])))
     return found
+
+
+def _refuse_far(markers: Observation) -> None:
+    """Refuse places that are hardly in metres: a tracker's volume is smaller than FAR."""
+    seen = markers.position[np.isfinite(markers.position).all(axis=2)]
+    size = float(np.ptp(seen, axis=0).max()) if len(seen) else 0.0
+    if size > FAR:
+        rule = f"metres: places within {FAR:g} m"
+        raise InputError(markers.place, "extent", round(size, 4), rule, "millimetres?")
 
 
 def _check(place: str, t: np.ndarray) -> None:

@@ -26,7 +26,7 @@ from diffsim_ros.sensing.messages import (
 )
 from diffsim_ros.sensing.observation import PoseSample
 from diffsim_ros.sensing.poses import read_topic
-from diffsim_ros.sensing.read import read, read_kind
+from diffsim_ros.sensing.read import read, read_kind, read_trials
 from diffsim_ros.sensing.stamps import times
 from validation import bag_defects as defects
 
@@ -311,3 +311,23 @@ def test_a_joint_that_is_nearly_one_of_the_robot_is_refused(tmp_path):
     bag = defects.make(tmp_path, "joints", "mcap", defects.sound, 0)
     with pytest.raises(InputError, match=r"joints: got 'wrist'.*did you mean 'wrist_1'"):
         read_kind(bag.path, "joints", joints=("shoulder", "elbow", "wrist_1"))
+
+
+def test_markers_in_millimetres_are_refused_by_check_and_estimate(tmp_path):
+    t, place = np.arange(40) / 100.0, np.array([[0.0, 0.0, 300.0], [100.0, 0.0, 300.0]])
+    track = bags.MocapTrack("/markers", "map", t, ("a", "b"), np.tile(place, (40, 1, 1)))
+    path = bags.write_motion(tmp_path / "mm.mcap", [], mocap=[track])
+    (one,), _ = check([path])
+    assert "millimetres?" in str(one.refusal)
+    with pytest.raises(InputError, match=r"extent: got 100.0.*within 20 m; millimetres\?"):
+        read_trials(path, "markers")
+
+
+def test_the_longest_part_of_reading_is_reported(tmp_path, monkeypatch):
+    bag = defects.make(tmp_path, "poses", "mcap", defects.sound, 0)
+    monkeypatch.setattr(bags, "PROGRESS", 25)
+    lines = []
+    read(bag.path, lines.append)
+    assert [line.rpartition(", ")[2] for line in lines[1:]] == [
+        "60 messages", "25 of 60 messages", "50 of 60 messages",
+    ]  # fmt: skip
