@@ -415,15 +415,8 @@ def _choose(path: Path, topic: str, msgtype: str, found: list[str]) -> str:
     return found[0]
 
 
-def clock(samples: Sequence[tuple[int, Any]]) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Times [s] since the first of messages with headers (stamps.times), and notes, those of
-    reading them too."""
-    ns, notes = times_of(samples)
-    return (ns - ns[0]) * 1e-9, notes
-
-
 def times_of(samples: Sequence[tuple[int, Any]]) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Times [ns] of messages with headers, and notes, as clock."""
+    """Times [ns] of messages with headers (stamps.times), and notes, those of reading them too."""
     stamps = [nanoseconds(message.header.stamp) for _, message in samples]
     ns, notes = times(stamps, [arrival for arrival, _ in samples])
     return ns, (*getattr(samples, "notes", ()), *notes)

@@ -76,8 +76,8 @@ def restamped_transforms(data: bytes, stamp: int) -> bytes:
     return bytes(parts)
 
 
-def reference(data: bytes, place: str) -> tuple[list[str], list[float], ...]:
-    """Names of the joints and positions, velocities, accelerations and efforts of the first point
+def reference(data: bytes, place: str) -> tuple[list[str], list[list[float]]]:
+    """Names of the joints, and [positions, velocities, accelerations, efforts] of the first point
     of a controller's state (control_msgs/JointTrajectoryControllerState), all of whose types begin
     with them.
 
@@ -110,7 +110,7 @@ def reference(data: bytes, place: str) -> tuple[list[str], list[float], ...]:
                     raise ValueError(f"{count} numbers")
             found.append(list(struct.unpack_from(f"{order}{count}d", data, at)))
             at += 8 * count
-        return texts, *found
+        return texts, found
     except (struct.error, ValueError, IndexError) as error:
         rule = "a serialised state of a trajectory controller"
         raise InputError(place, "reference", str(error), rule) from None

@@ -176,8 +176,8 @@ def _there(columns: Columns, names: Sequence[str]) -> tuple[Columns, list[str]]:
     """Columns with a number in them, and a note of those that have none, or lack some joints'."""
     found, notes = {}, []
     for key, table in columns.items():
-        lacks = [name for name, has in zip(names, np.isfinite(table).any(axis=0), strict=True)
-                 if not has]  # fmt: skip
+        has = np.atleast_1d(np.isfinite(table).any(axis=0)).tolist()
+        lacks = [name for name, there in zip(names, has, strict=True) if not there]
         if len(lacks) < len(names):
             found[key] = table
         if lacks:
@@ -214,12 +214,12 @@ def streams(path: Path, topic: str, kind: str) -> list[Stream]:
     lists = list(groups.values())
     place = f"{path}: {topic}"
     found = []
-    for numbers, names in together.items():
-        own = sorted(k for number in numbers for k in lists[number])
-        columns, told = _table_of(place, tuple(names), [(k, rows[k]) for k in own])
-        _refuse_zeros(place, topic, names, columns)
+    for where, joints in together.items():
+        own = sorted(k for number in where for k in lists[number])
+        columns, told = _table_of(place, tuple(joints), [(k, rows[k]) for k in own])
+        _refuse_zeros(place, topic, joints, columns)
         ns, timed = bags.times(*zip(*(clocks[k] for k in own), strict=True))
-        found.append(Stream(topic, ns, tuple(names), columns, (*notes, *timed, *told)))
+        found.append(Stream(topic, ns, tuple(joints), columns, (*notes, *timed, *told)))
     if not found:
         raise InputError(place, "name", "no joint in any message", "names of joints")
     return sorted(found, key=lambda one: (-len(one.names), -len(one.ns)))
@@ -285,7 +285,7 @@ def _references(path: Path, topic: str) -> tuple[list[tuple[int, int]], list[Row
         for k, raw in enumerate(bags.read_raw(path, topic)):
             place = f"{path}: {topic}: sample {k}"
             clocks.append((cdr.header(raw.data, place)[0], raw.stamp))
-            names, position, velocity, _, effort = cdr.reference(raw.data, place)
+            names, (position, velocity, _, effort) = cdr.reference(raw.data, place)
             rows.append(Row(names, position=position, velocity=velocity, effort=effort))
     else:
         for arrival, message in samples:

@@ -186,7 +186,7 @@ def read_topic(path: str | Path, topic: str, *, placed: bool = True) -> list[Obs
 class _Rows(NamedTuple):
     """Samples of one body: stamps and times of arrival [ns], frames, and poses (n, 7)."""
 
-    stamp: Sequence[int]
+    stamp: Sequence[int] | np.ndarray
     arrival: Sequence[int]
     frames: set[str]
     value: np.ndarray
@@ -223,8 +223,8 @@ def _by_message(path: Path, topic: str, kind: str) -> tuple[Bodies, tuple[str, .
         raise InputError(path, topic, "no body in any message", "at least one")
     bodies = {}
     for key, rows in found.items():
-        stamp, arrival, frames, value = zip(*rows, strict=True)
-        bodies[key] = _Rows(stamp, arrival, set(frames), np.array(value, float))
+        stamps, arrivals, frames, values = zip(*rows, strict=True)
+        bodies[key] = _Rows(stamps, arrivals, set(frames), np.array(values, float))
     return bodies, samples.notes
 
 

@@ -218,7 +218,7 @@ class PoseRecorder(StreamRecorder):
         norm = np.linalg.norm(poses[:, 3:], axis=1)
         sound = np.isfinite(poses).all() and (np.abs(norm - 1.0) <= UNIT_TOLERANCE).all()
         fits = not self.received and len(stamps) <= self.limit
-        fits = fits and self._seen_frame in ("", frame) and (np.diff(stamps) > 0).all()
+        fits = fits and self._seen_frame in ("", frame) and bool((np.diff(stamps) > 0).all())
         if not (sound and fits and len(stamps)):
             return False
         holes = np.flatnonzero(np.diff(stamps) > self.trial_gap * NANO) + 1

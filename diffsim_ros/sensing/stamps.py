@@ -31,7 +31,9 @@ def nanoseconds(stamp: Any) -> int:
     return stamp.sec * NANO + stamp.nanosec
 
 
-def times(stamps: Sequence[int], arrivals: Sequence[int]) -> tuple[np.ndarray, tuple[str, ...]]:
+def times(
+    stamps: Sequence[int] | np.ndarray, arrivals: Sequence[int] | np.ndarray
+) -> tuple[np.ndarray, tuple[str, ...]]:
     """Times [ns] (n,) of samples with these stamps and times of arrival [ns], and notes.
 
     Stamps of 0 are replaced by times of arrival, shifted to the stamps' clock where others have
