@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
     with ProgressLine() as line:
         if options.out is not None:  # refused before any work
             results_folder(options, FILES).discard_if_empty()
-        examined, unreadable = check(options.data, lambda text: line.show(text, text))
+        examined, unreadable = check(options.data, line.show_part)
         refusals = [*unreadable, *(one.barring for one in examined if one.barring is not None)]
         if examined:
             line.show("writing the results", "writing")

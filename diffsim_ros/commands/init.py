@@ -25,6 +25,10 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--urdf", type=Path, metavar="FILE", help="of the robot, for its joints")
     text = "which streams, where there are several kinds"
     command.add_argument("--kind", metavar="KIND", default="", help=text)
+    text = "of a bag that is read, where there are several"
+    command.add_argument("--topic", metavar="TOPIC", default="", help=text)
+    text = "topic of a robot's commands in a bag; none: they are not read"
+    command.add_argument("--commands", metavar="TOPIC", default="", help=text)
     add_results(command, report="")
 
 
@@ -34,11 +38,12 @@ def run(options: argparse.Namespace) -> int:
     from diffsim_ros.real2sim.first_guess import YAMLS, Given, first, streams_of
     from diffsim_ros.sensing.toss_file import write_tosses
 
-    given = Given(tuple(options.size or ()), options.mass, options.urdf)
+    size = tuple(options.size or ())
+    given = Given(size, options.mass, options.urdf, options.topic, options.commands)
     with results_folder(options, YAMLS) as folder, ProgressLine() as line:
         kind = options.kind or ("joints" if options.urdf else "")
-        wanted = {"kind": kind, "body": options.body}
-        streams = streams_of(options.data, lambda text: line.show(text, text), **wanted)
+        wanted = {"kind": kind, "body": options.body, "topic": options.topic}
+        streams = streams_of(options.data, line.show_part, **wanted)
         line.show("examining", "examining")
         made = first(streams, Path(folder.path), given)
         texts = {YAMLS[0]: made.scene} if made.scene else {}

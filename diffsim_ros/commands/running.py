@@ -50,6 +50,10 @@ class ProgressLine:
         parts = [progress.phase, *known]
         self.show("  ".join(parts), progress.phase)
 
+    def show_part(self, text: str) -> None:
+        """Show a line whose phase is what stands before its first comma."""
+        self.show(text, text.partition(",")[0])
+
     def show(self, text: str, phase: str = "") -> None:
         """Show a line, unless one of the same phase was shown a moment ago."""
         now = time.monotonic()

@@ -11,7 +11,7 @@ from string import Template
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, nearest
 from ..sensing.check import Examined, examine
 from ..sensing.observation import Observation, PoseTrial
 from ..sensing.poses import TRANSFORMS, chosen_bodies
@@ -33,11 +33,14 @@ FILL_IN = "FILL_IN"
 
 @dataclass(frozen=True)
 class Given:
-    """What the user gives: edges of the body [m] (1 or 3), its mass [kg]; of a robot its URDF."""
+    """What the user gives: edges of the body [m] (1 or 3), its mass [kg]; of a robot its URDF, and
+    topics of its joints and of their commands in a bag."""
 
     size: tuple[float, ...] = ()
     mass: float | None = None
     urdf: Path | None = None
+    topic: str = ""
+    commands: str = ""
 
     def __post_init__(self) -> None:
         if len(self.size) not in (0, 1, 3) or not all(s > 0 and np.isfinite(s) for s in self.size):
@@ -45,6 +48,12 @@ class Given:
             raise InputError("diffsim init", "--size", list(self.size), rule)
         if self.mass is not None and not (self.mass > 0 and np.isfinite(self.mass)):
             raise InputError("diffsim init", "--mass", self.mass, "a number > 0 [kg]")
+
+    @property
+    def data(self) -> str:
+        """Lines of `data` that name the topics, where they were given."""
+        named = {"topic": self.topic, "commands": self.commands}
+        return "".join(f'\n  {key}: "{value}"' for key, value in named.items() if value)
 
 
 @dataclass(frozen=True)
@@ -66,16 +75,18 @@ def streams_of(
     on_progress: Callable[[str], None] | None = None,
     kind: str = "",
     body: str = "",
+    topic: str = "",
 ) -> list[Observation]:
     """The streams of recordings that an estimation can be made of, all of one kind.
 
     kind   that is wanted, of KINDS; "": any, of ALWAYS_THERE only where nothing else is there
     body   whose poses are wanted, where a recording has several bodies
+    topic  of the streams that are wanted, of bags
     Raises InputError where there are none, several kinds, or several bodies and none is named.
     """
     if kind and kind not in KINDS:
         raise InputError("diffsim init", "--kind", kind, "one of " + ", ".join(KINDS))
-    found = [stream for path in paths for stream in _of_one_body(path, on_progress, body, kind)]
+    found = [one for path in paths for one in _of_one_body(path, on_progress, body, kind, topic)]
     wanted = [{kind}] if kind else [set(KINDS) - set(ALWAYS_THERE), *({k} for k in ALWAYS_THERE)]
     groups = [[stream for stream in found if stream.kind in kinds] for kinds in wanted]
     usable = next((group for group in groups if group), [])
@@ -92,10 +103,16 @@ def streams_of(
 
 
 def _of_one_body(
-    path: str | Path, on_progress: Callable[[str], None] | None, body: str, kind: str
+    path: str | Path, on_progress: Callable[[str], None] | None, body: str, kind: str, topic: str
 ) -> list[Observation]:
     """The streams of a recording, with the poses of one body; frames of /tf where they are all."""
     streams = read(path, on_progress)
+    if topic:
+        known = [stream.sensor.partition(" (")[0] for stream in streams]
+        if topic not in known:
+            got = ", ".join(dict.fromkeys(filter(None, known))) or "none"
+            raise InputError(path, "topics", got, topic, nearest(topic, known))
+        streams = [one for one, own in zip(streams, known, strict=True) if own == topic]
     others = [stream for stream in streams if stream.kind != "poses"]
     if len(others) == len(streams) or kind not in ("", "poses"):
         return streams

@@ -12,20 +12,18 @@ import sqlite3
 import struct
 from collections.abc import Mapping
 from functools import lru_cache
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import BinaryIO
 
 from diffsim_ros.errors import InputError
-from diffsim_ros.files import FREE, MOST_UNPACKED, check_unpacked, exists, require_regular
-from diffsim_ros.yaml_file import parse_yaml, read_yaml
+from diffsim_ros.files import FREE, MOST_UNPACKED, check_unpacked
+from diffsim_ros.yaml_file import parse_yaml
 
 WHOLE = "a complete rosbag2 recording"
 CUT = "was it cut off while recording? `mcap recover FILE` or `ros2 bag reindex FOLDER` may save it"
 TEXT = 256 * 1024
 """Most bytes of a message definition, or of a topic's metadata."""
-METADATA = 512 * 1024
-"""Most bytes of a metadata.yaml."""
-FILES, TOPICS = 10_000, 5000
+TOPICS = 5000
 ARRAY = 10_000
 """Most parts of an array of fixed length in a message definition."""
 MAGIC = b"\x89MCAP0\r\n"
@@ -34,12 +32,12 @@ SCHEMA, CHANNEL, CHUNK, INDEX = 0x03, 0x04, 0x06, 0x08
 TABLES = {"topics", "messages"}
 
 
-def check_bag(path: Path) -> None:
-    """Raise InputError for a folder, .mcap or .db3 that could not be read within bounds."""
-    for file, compressed in _files(path) if path.is_dir() else [(path, "")]:
-        require_regular(file, WHOLE)
-        found = file.stat()
-        _check_file(file, compressed, (found.st_ino, found.st_mtime_ns, found.st_size))
+def cut_of(path: Path) -> str:
+    """What may save a file, or a folder, that ends too early."""
+    if path.is_dir():
+        return CUT
+    may = "`mcap recover FILE`" if path.suffix.lower() == ".mcap" else "`ros2 bag reindex FOLDER`"
+    return f"was it cut off while recording? {may} may save it"
 
 
 def check_definition(place: str, text: str) -> None:
@@ -72,6 +70,16 @@ def check_fields(place: object, name: str, found: Mapping, known: Mapping) -> No
             check_fields(place, inner, found, known)
 
 
+def same_fields(name: str, found: Mapping, known: Mapping) -> bool:
+    """Whether a recording's definition of a type has the fields of the known one, no others."""
+    theirs, ours = found.get(name, ((), ()))[1], known.get(name, ((), ()))[1]
+    mine = [(field, _kind(description)) for field, description in ours]
+    if [(field, _kind(description)) for field, description in theirs] != mine:
+        return False
+    inner = {kind.removeprefix("list of ") for _, kind in mine} & set(known)
+    return all(same_fields(one, found, known) for one in inner)
+
+
 def _kind(description: tuple) -> str:
     """A field's kind as text: number, text, the name of a type, or a list of such."""
     node, content = description
@@ -88,51 +96,44 @@ def check_qualities(place: object, text: object) -> None:
         parse_yaml(text, place)
 
 
-# ---------------------------------------------------------------------------- folders
-
-
-def _files(path: Path) -> list[tuple[Path, str]]:
-    """Files of a bag folder, and how each is compressed: "", "file" or "message"."""
-    place = path / "metadata.yaml"
-    require_regular(place, WHOLE, limit=METADATA)
-    content = read_yaml(place)
-    found = content.get("rosbag2_bagfile_information") if isinstance(content, Mapping) else None
-    names = found.get("relative_file_paths") if isinstance(found, Mapping) else None
-    if not isinstance(found, Mapping) or not isinstance(names, list) or len(names) > FILES:
-        raise InputError(place, "relative_file_paths", names, "a list of files")
-    if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
-        raise InputError(place, "relative_file_paths", names, "names of files, each once")
-    _check_topics(place, found.get("topics_with_message_count"))
-    mode = found.get("compression_mode") or ""
-    mode = str(mode).lower()
-    if mode not in ("", "none", "file", "message"):
-        raise InputError(place, "compression_mode", mode, "none, file or message")
-    absent = [name for name in names if not exists(path / PurePath(name).name)]
-    if absent:
-        raise InputError(path, "", f"missing: {', '.join(absent[:5])}", WHOLE, CUT)
-    return [(path / PurePath(name).name, "" if mode == "none" else mode) for name in names]
-
-
-def _check_topics(place: Path, topics: object) -> None:
-    if not isinstance(topics, list) or len(topics) > TOPICS:
-        raise InputError(place, "topics_with_message_count", topics, "a list of topics")
-    for topic in topics:
-        about = topic.get("topic_metadata") if isinstance(topic, Mapping) else None
-        if not isinstance(about, Mapping):
-            rule = "topics with their topic_metadata"
-            raise InputError(place, "topics_with_message_count", topic, rule)
-        check_qualities(place, about.get(QUALITIES.decode()))
-
-
 @lru_cache(maxsize=64)
-def _check_file(path: Path, compressed: str, _: tuple[int, ...]) -> None:
-    """Once for every state of a file: its topics are read one after the other."""
+def check_file(path: Path, compressed: str | bool, _: tuple[int, ...], name: Path) -> None:
+    """Raise InputError for a file that could not be read within bounds; once for every state of it.
+
+    compressed  "file": as a whole; True: message by message
+    name        the user's file, of which `path` may be a copy
+    """
     if compressed == "file":
         _check_zstd_file(path)
-    elif path.suffix.lower() == ".mcap":
-        _Mcap(path).check()
+        return
+    with path.open("rb") as stream:
+        begin = stream.read(len(MAGIC))
+    if begin == MAGIC or name.suffix.lower() == ".mcap":
+        _Mcap(path, name).check()
     else:
-        _check_sqlite(path, compressed == "message")
+        _check_sqlite(path, bool(compressed), name)
+
+
+def count_of(path: Path) -> int | None:
+    """Number of the messages in an sqlite3 file as it is, None of what is none."""
+    try:
+        base = sqlite3.connect(f"file:{uri_of(path)}?mode=ro&immutable=1", uri=True)
+        try:
+            base.execute("PRAGMA trusted_schema = OFF")
+            plain = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'messages'"
+            if not base.execute(plain).fetchone()[0]:
+                return 0
+            return int(base.execute("SELECT count(*) FROM messages").fetchone()[0])
+        finally:
+            base.close()
+    except sqlite3.Error:
+        return None
+
+
+def uri_of(path: Path) -> str:
+    """The path as part of a URI of sqlite3."""
+    name = os.fspath(path.resolve())
+    return name.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
 
 
 # ---------------------------------------------------------------------------- compression
@@ -198,8 +199,8 @@ def _unfolded(data: bytes, kind: str, most: int) -> int:
 class _Mcap:
     """Records of an MCAP: lengths within the file, chunks that unpack to their stated length."""
 
-    def __init__(self, path: Path) -> None:
-        self.path, self.size = path, path.stat().st_size
+    def __init__(self, path: Path, name: Path) -> None:
+        self.path, self.name, self.size = path, name, path.stat().st_size
         self.chunks: dict[int, tuple[int, int]] = {}  # offset -> packed, unfolded
         self.indexed: set[int] = set()
         self.topics = 0
@@ -211,11 +212,14 @@ class _Mcap:
                 raise self._error(0, "no MCAP")
             try:
                 self._records(file, self.size - 8, False)
+                lost = sorted(set(self.chunks) - self.indexed)
+                if self.indexed and lost:
+                    raise self._error(lost[0], "a chunk that the summary does not list")
             except struct.error as error:
                 raise self._error(file.tell(), str(error)) from error
 
     def _error(self, at: int, got: str) -> InputError:
-        return InputError(self.path, f"byte {at}", got, WHOLE, CUT)
+        return InputError(self.name, f"byte {at}", got, WHOLE, cut_of(self.name))
 
     def _records(self, file: BinaryIO, end: int, inside: bool) -> None:
         while (at := file.tell()) < end:
@@ -254,7 +258,7 @@ class _Mcap:
             place += 4 + length
         for key, value in zip(texts[3::2], texts[4::2], strict=False):
             if key == QUALITIES:
-                check_qualities(f"{self.path}: byte {at}", value.decode("utf-8", "replace"))
+                check_qualities(f"{self.name}: byte {at}", value.decode("utf-8", "replace"))
 
     def _chunk(self, at: int, file: BinaryIO, length: int) -> None:
         head = file.read(28 + 4)
@@ -265,7 +269,7 @@ class _Mcap:
         (packed,) = struct.unpack("<Q", file.read(8))
         if packed != length - 40 - word or kind not in ("", "zstd", "lz4"):
             raise self._error(at, f"a chunk of {packed} bytes, compression {kind!r}")
-        place = f"{self.path}: chunk at byte {at}"
+        place = f"{self.name}: chunk at byte {at}"
         check_unpacked(place, unfolded, packed)
         if kind:
             _check_packed(place, file.read(packed), kind, unfolded)
@@ -286,24 +290,23 @@ class _Mcap:
 # ---------------------------------------------------------------------------- sqlite3
 
 
-def _check_sqlite(path: Path, packed: bool) -> None:
+def _check_sqlite(path: Path, packed: bool, place: Path) -> None:
     """Only plain tables, texts of sensible length, messages that unpack to a sensible size."""
-    name = os.fspath(path.resolve()).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     size = path.stat().st_size
     try:
-        base = sqlite3.connect(f"file:{name}?mode=ro&immutable=1", uri=True)
+        base = sqlite3.connect(f"file:{uri_of(path)}?mode=ro&immutable=1", uri=True)
         try:
             base.execute("PRAGMA trusted_schema = OFF")
-            _check_tables(path, base)
-            _check_texts(path, base, size)
+            _check_tables(place, base)
+            _check_texts(place, base, size)
             if packed:
-                _check_messages(path, base)
+                _check_messages(place, base)
         finally:
             base.close()
     except (sqlite3.Error, ValueError, OverflowError, MemoryError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(path, "", str(error), WHOLE, CUT) from error
+        raise InputError(place, "", str(error), WHOLE, cut_of(place)) from error
 
 
 def _check_tables(path: Path, base: sqlite3.Connection) -> None:
@@ -311,7 +314,7 @@ def _check_tables(path: Path, base: sqlite3.Connection) -> None:
     tables = {name for kind, name, _ in found if kind == "table"}
     if not tables >= TABLES:
         got = ", ".join(sorted(map(str, tables))) or "none"
-        raise InputError(path, "tables", got, "topics and messages among them", CUT)
+        raise InputError(path, "tables", got, "topics and messages among them", cut_of(path))
     for kind, name, text in found:
         words = str(text or "").upper()
         if kind not in ("table", "index") or "VIRTUAL" in words or "GENERATED" in words:
@@ -338,11 +341,11 @@ def _check_texts(path: Path, base: sqlite3.Connection, size: int) -> None:
             check_qualities(f"{path}: topics.offered_qos_profiles", text)
     kinds = base.execute("SELECT DISTINCT typeof(data) FROM messages LIMIT 5").fetchall()
     if any(kind != "blob" for (kind,) in kinds):
-        raise InputError(path, "messages.data", [k for (k,) in kinds], "blobs", CUT)
+        raise InputError(path, "messages.data", [k for (k,) in kinds], "blobs", cut_of(path))
     (total,) = base.execute("SELECT coalesce(sum(length(data)), 0) FROM messages").fetchone()
     if total > size:
         got, rule = f"{total} bytes", f"at most the {size} of the file"
-        raise InputError(path, "messages.data", got, rule, CUT)
+        raise InputError(path, "messages.data", got, rule, cut_of(path))
 
 
 def _check_messages(path: Path, base: sqlite3.Connection) -> None:

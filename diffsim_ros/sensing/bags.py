@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,15 +18,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from diffsim_ros.errors import InputError, nearest
-from diffsim_ros.files import exists, is_folder
+from diffsim_ros.sensing import bag_files
 from diffsim_ros.sensing import messages as build
-from diffsim_ros.sensing.bag_check import CUT, WHOLE, check_bag, check_definition, check_fields
+from diffsim_ros.sensing.bag_check import check_definition, check_fields, cut_of, same_fields
+from diffsim_ros.sensing.bag_files import SUFFIXES, is_bag
 from diffsim_ros.sensing.messages import MARKERS, POSE, Entry, OfferedQos
+from diffsim_ros.sensing.stamps import NO_STAMPS, nanoseconds, times
 
-__all__ = ["MARKERS", "POSE"]
-SUFFIXES = (".mcap", ".db3")
-FOLDER = "a rosbag2 folder, with its metadata.yaml, or the files themselves"
-NO_STAMPS = "all header stamps are 0: times of arrival are used, with their jitter"
+__all__ = ["MARKERS", "NO_STAMPS", "POSE", "SUFFIXES", "is_bag", "nanoseconds", "times"]
+NOTHING = "no messages"
+PROGRESS = 2000
+"""Messages between two reports of progress."""
 EPOCH_NS = 1_700_000_000_000_000_000  # invented start of recordings that have no clock of their own
 
 
@@ -183,48 +186,145 @@ def world_of(path: str | os.PathLike[str]) -> str:
     return ""
 
 
-def is_bag(path: str | os.PathLike[str]) -> bool:
-    """True for .mcap and .db3 files and for folders that hold one, or a metadata.yaml."""
-    path = Path(path)
-    if not is_folder(path):
-        return path.suffix.lower() in SUFFIXES
-    return (path / "metadata.yaml").is_file() or any(any(path.glob(f"*{s}")) for s in SUFFIXES)
-
-
 def topic_of(path: str | os.PathLike[str], msgtype: str, topic: str = "") -> str:
     """The topic of that type, "" takes the only one; InputError as read_messages."""
     found = [name for name, (kind, _) in topics(path).items() if kind == msgtype]
     return _choose(Path(path), topic, msgtype, found)
 
 
+class TopicSamples(list):
+    """[(time of arrival [ns], message)] of one topic, and notes on what reading it showed."""
+
+    notes: tuple[str, ...] = ()
+
+
+_progress: ContextVar[Callable[[int, int], None] | None] = ContextVar("progress", default=None)
+
+
+@contextmanager
+def watched(on_progress: Callable[[int, int], None]) -> Iterator[None]:
+    """Have on_progress(messages read, messages of the topic) called while topics are read."""
+    token = _progress.set(on_progress)
+    try:
+        yield
+    finally:
+        _progress.reset(token)
+
+
 def read_messages(
     path: str | os.PathLike[str], msgtype: str | Sequence[str], topic: str = ""
-) -> tuple[str, list[tuple[int, Any]]]:
+) -> tuple[str, TopicSamples]:
     """Return (topic, [(time of arrival [ns], message)]) of one topic; "" takes the only one.
 
     msgtype   the type, or the types, that the topic may have
-    Other topics may be of unknown types, or damaged: they are not read.
+    Other topics may be of unknown types, or damaged: they are not read. Exact copies of messages,
+    stamps and all, are left out; that and counts that differ are notes.
     Raises InputError if the bag is missing, unreadable or damaged, has no (or several) topics of
-    that type and none is named, or the topic is empty or has a message that cannot be decoded.
+    that type and none is named, or the topic is empty, has fewer messages than its file counts, or
+    one that cannot be decoded.
     """
     path = Path(path)
     kinds = (msgtype,) if isinstance(msgtype, str) else tuple(msgtype)
+    return _read(path, kinds, topic, _decoded)
+
+
+def read_bytes(path: str | os.PathLike[str], msgtype: str, topic: str) -> TopicSamples | None:
+    """[(time of arrival [ns], bytes)] of one topic; as read_messages, but not decoded.
+
+    None where the bag has another definition of the type than the known one.
+    """
+
+    def undecoded(path: Path, topic: str, reader: Any, chosen: Sequence[Any]) -> TopicSamples:
+        store = _store(path, _defined(chosen))
+        if not same_fields(msgtype, store.fielddefs, build.types().fielddefs):
+            return TopicSamples()
+        return _kept(path, topic, reader, chosen, lambda raw, kind: raw)
+
+    try:
+        return _read(Path(path), (msgtype,), topic, undecoded)[1]
+    except InputError as error:
+        if error.value != NOTHING:
+            raise
+        return None
+
+
+def _read(
+    path: Path, kinds: Sequence[str], topic: str, samples_of: Callable[..., TopicSamples]
+) -> tuple[str, TopicSamples]:
+    """The topic that is meant, and its samples with all notes."""
     with _opened(path) as reader:
         connections = [c for c in reader.connections if c.msgtype in kinds]
         topic = _choose(path, topic, " or ".join(kinds), [c.topic for c in connections])
         chosen = [c for c in connections if c.topic == topic]
-        store = _store(path, chosen[0])
-        samples = []
-        for connection, stamp, raw in reader.messages(connections=chosen):
-            try:
-                samples.append((stamp, store.deserialize_cdr(raw, connection.msgtype)))
-            except Exception as error:  # bytes of another type raise all kinds of errors
-                place, reason = f"{path}: {topic}: sample {len(samples)}", f"{error!r}"
-                rule = f"a {connection.msgtype}"
-                raise InputError(place, "", reason, rule) from error
+        samples = samples_of(path, topic, reader, chosen)
+        samples.notes = (*reader.notes, *samples.notes, *_count_notes(reader, topic, kinds))
     if not samples:
-        raise InputError(path, topic, "no messages", f"at least one {' or '.join(kinds)}")
+        raise InputError(path, topic, NOTHING, f"at least one {' or '.join(kinds)}")
     return topic, samples
+
+
+def _decoded(path: Path, topic: str, reader: Any, chosen: Sequence[Any]) -> TopicSamples:
+    """The messages of these connections, exact copies left out."""
+    return _kept(path, topic, reader, chosen, _store(path, _defined(chosen)).deserialize_cdr)
+
+
+def _kept(
+    path: Path, topic: str, reader: Any, chosen: Sequence[Any], decode: Callable[[bytes, str], Any]
+) -> TopicSamples:
+    """What decode(bytes, type) makes of every message, exact copies left out."""
+    samples, total, read, copies = TopicSamples(), sum(c.msgcount for c in chosen), 0, 0
+    seen: set[tuple[bytes, int]] = set()
+    report = _progress.get() or (lambda read, total: None)
+    for connection, stamp, raw in reader.messages(chosen):
+        read += 1
+        if read % PROGRESS == 0:
+            report(read, total)
+        mark = _stamp_of(raw, connection.msgtype)
+        if any(mark) and topic != build.STATIC:
+            key = mark, hash(raw)
+            if key in seen:
+                copies += 1
+                continue
+            seen.add(key)
+        try:
+            samples.append((stamp, decode(raw, connection.msgtype)))
+        except Exception as error:  # bytes of another type raise all kinds of errors
+            place, reason = f"{path}: {topic}: sample {len(samples)}", f"{error!r}"
+            raise InputError(place, "", reason, f"a {connection.msgtype}") from error
+    if read < total:
+        got, rule = f"{read} messages", f"the {total} that the file's own index counts"
+        raise InputError(path, topic, got, rule, f"the file is damaged; {cut_of(path)}")
+    if copies:
+        text = f"{copies} of {read} messages are exact copies of others, stamps and all: left out"
+        samples.notes = (text,)
+    return samples
+
+
+def _stamp_of(raw: bytes, msgtype: str) -> bytes:
+    """Bytes of the stamp of a message with a header, or of the first transform of several."""
+    return raw[8:16] if msgtype == build.TF else raw[4:12]
+
+
+def _count_notes(reader: Any, topic: str, kinds: Sequence[str]) -> list[str]:
+    """Notes on counts of a topic that differ from those of metadata.yaml, and on what of it is of
+    other types."""
+    of_topic = [c for c in reader.connections if c.topic == topic]
+    found, notes = sum(c.msgcount for c in of_topic), []
+    stated = None if reader.stated is None else reader.stated.get(topic, 0)
+    if stated is not None and stated != found:
+        notes.append(
+            f"metadata.yaml counts {stated} messages of {topic}, the files hold {found}: these are "
+            f"read{' (were files cut or exchanged?)' if found < stated else ''}"
+        )
+    others = {c.msgtype: c.msgcount for c in of_topic if c.msgtype not in kinds and c.msgcount}
+    for kind, count in others.items():
+        notes.append(f"{count} messages of {topic} are of type {kind}: not read")
+    return notes
+
+
+def _defined(connections: Sequence[Any]) -> Any:
+    """One of the connections of a topic, with a definition if any file has one."""
+    return next((c for c in connections if c.msgdef.data), connections[0])
 
 
 def read_raw(path: str | os.PathLike[str], topic: str) -> list[RawMessage]:
@@ -240,40 +340,27 @@ def read_raw(path: str | os.PathLike[str], topic: str) -> list[RawMessage]:
             raise InputError(path, "topic", topic, "a topic of this bag", nearest(topic, found))
         return [
             RawMessage(stamp, topic, connection.msgtype, bytes(raw))
-            for connection, stamp, raw in reader.messages(connections=chosen)
+            for connection, stamp, raw in reader.messages(chosen)
         ]
 
 
 def topics(path: str | os.PathLike[str]) -> dict[str, tuple[str, int]]:
-    """Topics of a bag: name -> (type, number of messages); errors as read_messages."""
-    found: dict[str, tuple[str, int]] = {}
+    """Topics of a bag: name -> (type, number of messages), of one with several types that of most;
+    errors as read_messages."""
+    counts: dict[str, dict[str, int]] = {}
     with _opened(Path(path)) as reader:
         for c in reader.connections:
-            before = found.get(c.topic, ("", 0))[1]
-            found[c.topic] = (c.msgtype, before + c.msgcount)
-    return found
+            own = counts.setdefault(c.topic, {})
+            own[c.msgtype] = own.get(c.msgtype, 0) + c.msgcount
+    return {name: max(own.items(), key=lambda one: one[1]) for name, own in counts.items()}
 
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
-    """A reader of the bag; what it cannot read is an InputError with a remedy."""
+    """bag_files.opened, where `rosbags` is there."""
     build.require_rosbags()
-    from rosbags.rosbag2 import Reader
-
-    if not exists(path):
-        raise InputError(path, "", "nothing", "a rosbag2 folder, .mcap or .db3 file")
-    if path.is_dir() and not (path / "metadata.yaml").is_file():
-        files = ", ".join(sorted(f.name for f in path.iterdir() if is_bag(f))[:5]) or "no bags"
-        raise InputError(path, "", f"a folder of {files}, without metadata.yaml", FOLDER, CUT)
-    check_bag(path)
-    try:
-        with Reader(path) as reader:
-            yield reader
-    except InputError:
-        raise
-    except Exception as error:  # damaged files raise struct, key, type, sqlite ... errors
-        reason = f"{type(error).__name__}: {error}"
-        raise InputError(path, "", reason, WHOLE, CUT) from error
+    with bag_files.opened(path) as reader:
+        yield reader
 
 
 def _store(path: Path, connection: Any) -> Any:
@@ -285,6 +372,9 @@ def _store(path: Path, connection: Any) -> Any:
 
     text, reason = connection.msgdef.data, "no definition in the bag"
     place = f"{path}: {connection.topic}"
+    if connection.ext.serialization_format not in ("cdr", ""):
+        got = connection.ext.serialization_format
+        raise InputError(place, "serialization format", got, "cdr")
     check_definition(place, text)
     if text:
         store = get_typestore(Stores.EMPTY)
@@ -325,18 +415,11 @@ def _choose(path: Path, topic: str, msgtype: str, found: list[str]) -> str:
     return found[0]
 
 
-def clock(samples: Sequence[tuple[int, Any]]) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Stamps [s] since the first, as recorded, and a note where headers have none."""
-    ns = np.array([nanoseconds(m.header.stamp) for _, m in samples], dtype=np.int64)
-    notes: tuple[str, ...] = ()
-    if not ns.any():
-        ns, notes = np.array([arrival for arrival, _ in samples], dtype=np.int64), (NO_STAMPS,)
-    return (ns - ns[0]) * 1e-9, notes
-
-
-def nanoseconds(stamp: Any) -> int:
-    """Stamp [ns] of a message's time."""
-    return stamp.sec * 1_000_000_000 + stamp.nanosec
+def times_of(samples: Sequence[tuple[int, Any]]) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Times [ns] of messages with headers (stamps.times), and notes, those of reading them too."""
+    stamps = [nanoseconds(message.header.stamp) for _, message in samples]
+    ns, notes = times(stamps, [arrival for arrival, _ in samples])
+    return ns, (*getattr(samples, "notes", ()), *notes)
 
 
 def _checked(motion: RecordedPoses) -> RecordedPoses:

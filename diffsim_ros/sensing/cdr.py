@@ -76,6 +76,46 @@ def restamped_transforms(data: bytes, stamp: int) -> bytes:
     return bytes(parts)
 
 
+def reference(data: bytes, place: str) -> tuple[list[str], list[list[float]]]:
+    """Names of the joints, and [positions, velocities, accelerations, efforts] of the first point
+    of a controller's state (control_msgs/JointTrajectoryControllerState), all of whose types begin
+    with them.
+
+    Raises InputError naming `place` for bytes that are not one.
+    """
+    try:
+        order, at = _order(data), START + 8
+        texts: list[str] = []
+        (length,) = struct.unpack_from(f"{order}I", data, at)  # of the frame
+        at += 4 + length
+        at += -(at - START) % 4
+        (count,) = struct.unpack_from(f"{order}I", data, at)
+        at += 4
+        for _ in range(count):
+            at += -(at - START) % 4
+            (length,) = struct.unpack_from(f"{order}I", data, at)
+            text = data[at + 4 : at + 4 + length]
+            if len(text) != length:
+                raise ValueError(f"a name of {length} bytes")
+            texts.append(bytes(text).rstrip(b"\0").decode())
+            at += 4 + length
+        found: list[list[float]] = []
+        for _ in range(4):
+            at += -(at - START) % 4
+            (count,) = struct.unpack_from(f"{order}I", data, at)
+            at += 4
+            if count:
+                at += -(at - START) % 8
+                if 8 * count > len(data) - at:
+                    raise ValueError(f"{count} numbers")
+            found.append(list(struct.unpack_from(f"{order}{count}d", data, at)))
+            at += 8 * count
+        return texts, found
+    except (struct.error, ValueError, IndexError) as error:
+        rule = "a serialised state of a trajectory controller"
+        raise InputError(place, "reference", str(error), rule) from None
+
+
 def _stamp(data: bytes, at: int) -> int:
     seconds, nanoseconds = struct.unpack_from(f"{_order(data)}iI", data, at)
     return seconds * NANO + nanoseconds

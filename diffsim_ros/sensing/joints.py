@@ -14,21 +14,17 @@ from ..errors import InputError
 from ..npz import numbers, read_npz, whole_numbers
 from ..tables import number_table
 from . import bags
-from .clock import clock
 from .columns import TEXTS, read_timed
 from .formats import Format, SensorKind
+from .joint_topics import SIGNALS, read_bag, read_topic, refuse_misnamed
 from .messages import JOINTS
 from .observation import COMMAND, Observation
 
-SIGNALS = ("position", "velocity", "effort")
 COLUMNS = (*SIGNALS, f"{COMMAND}position", f"{COMMAND}effort")
 ARRAYS = dict(zip(COLUMNS, ("q", "qd", "effort", "q_command", "effort_command"), strict=True))
 LEAST = 8  # samples of a trial
 NAMELESS = "the joints have no names: an array `joints` gives them"
 FASTEST = 50.0  # [rad/s or m/s]; beyond it a log is in degrees, or jumps
-STATE = "control_msgs/msg/JointTrajectoryControllerState"
-COMMANDS = "command"
-"""A topic of JointState with this word in its name holds commands."""
 Columns = dict[str, np.ndarray]
 """Signal -> values of every joint (n, m)."""
 
@@ -97,125 +93,38 @@ def _log(
     )
 
 
-# ---------------------------------------------------------------------------- bags
-
-
-def read_topic(path: Path, topic: str) -> list[Observation]:
-    """Readings of one topic of JointState."""
-    _, samples = bags.read_messages(path, JOINTS, topic)
-    t, notes = bags.clock(samples)
-    names, values = _table_of(path, topic, samples)
-    return [_log(path, "JointState", t, names, values, sensor=topic, notes=notes)]
-
-
-def read_bag(path: Path, topic: str = "") -> list[Observation]:
-    """Measured joints, and their commands.
-
-    Measured is the only topic of JointState that is not one of commands. Commands are a topic of
-    JointState whose name has `command` in it, or a controller's state (`reference`), if there is
-    one: the last before each sample; samples before the first are left out. Holes in the stamps
-    tell trials apart. Raises InputError naming topics, or topic and sample.
-    """
-    known = {name: kind for name, (kind, count) in bags.topics(path).items() if count}
-    states = [name for name, kind in known.items() if kind == JOINTS and COMMANDS not in name]
-    states = [topic] if topic else states
-    if len(states) != 1:
-        got = ", ".join(states) or ", ".join(known) or "none"
-        raise InputError(path, "topics", got, "exactly one of measured JointState")
-    ns, joints, measured = _columns(path, states[0], JOINTS)
-    if "position" not in measured:
-        raise InputError(f"{path}: {states[0]}", "position", "none", "one per joint")
-    sources = [
-        n for n, kind in known.items() if kind == STATE or (kind == JOINTS and n not in states)
-    ]
-    if len(sources) > 1:
-        raise InputError(path, "topics", ", ".join(sources), "one of commands at most")
-    command: Columns = {}
-    kept = np.arange(len(ns))
-    for source in sources:
-        kept, command = _held(path, source, known[source], ns, joints)
-    t = (ns[kept] - ns[0]) * 1e-9
-    values = {k: v[kept] for k, v in measured.items()} | command
-    return [_log(path, "joints of a bag", t, joints, values, numbers=clock(t, None).trial)]
-
-
-def _columns(path: Path, topic: str, kind: str) -> tuple[np.ndarray, tuple[str, ...], Columns]:
-    """Stamps [ns] (n,), names and columns of a topic; of a controller those of its reference."""
-    _, samples = bags.read_messages(path, kind, topic)
-    ns = np.array([bags.nanoseconds(m.header.stamp) or arrival for arrival, m in samples])
-    if kind == STATE:
-        samples = [(stamp, _Reference(message)) for stamp, message in samples]
-    return ns, *_table_of(path, topic, samples)
-
-
-class _Reference:
-    """A controller's reference with the attributes of a JointState."""
-
-    def __init__(self, message: Any) -> None:
-        self.name, point = message.joint_names, message.reference
-        self.position, self.velocity, self.effort = point.positions, point.velocities, point.effort
-
-
-def _held(
-    path: Path, topic: str, kind: str, ns: np.ndarray, joints: tuple[str, ...]
-) -> tuple[np.ndarray, Columns]:
-    """Samples that have a command before them, and what each joint is commanded."""
-    stamps, names, columns = _columns(path, topic, kind)
-    missing = [joint for joint in joints if joint not in names]
-    if missing:
-        rule = f"a command of every joint: {', '.join(joints)}"
-        raise InputError(
-            f"{path}: {topic}", "joints", ", ".join(names), rule, f"lacks {missing[0]}"
-        )
-    order = [names.index(joint) for joint in joints]
-    last = np.searchsorted(stamps, ns, side="right") - 1
-    kept = np.flatnonzero(last >= 0)
-    known = {f"{COMMAND}{k}": v for k, v in columns.items()}
-    return kept, {k: v[last[kept]][:, order] for k, v in known.items() if k in COLUMNS}
-
-
-def _table_of(
-    path: Path, topic: str, samples: Sequence[tuple[int, Any]]
-) -> tuple[tuple[str, ...], Columns]:
-    """Names of JointState messages and column -> values (n, m), those that are there.
-
-    Raises InputError naming file, topic and sample for joints that come and go.
-    """
-    names = tuple(samples[0][1].name)
-    columns = {}
-    for key in SIGNALS:
-        rows = [np.asarray(getattr(message, key), float) for _, message in samples]
-        if any(len(row) for row in rows):
-            columns[key] = _ordered(path, topic, names, key, samples, rows)
-    return names, columns
-
-
-def _ordered(
-    path: Path, topic: str, names: tuple[str, ...], key: str, samples: Sequence[tuple[int, Any]],
-    rows: Sequence[np.ndarray],
-) -> np.ndarray:  # fmt: skip
-    """(n, m) of rows that may name the joints in another order."""
-    table = np.full((len(rows), len(names)), np.nan)
-    for k, ((_, message), row) in enumerate(zip(samples, rows, strict=True)):
-        if sorted(message.name) != sorted(names) or len(row) not in (0, len(names)):
-            got = f"{len(row)} numbers for {list(message.name)}"
-            raise InputError(f"{path}: {topic}: sample {k}", key, got, f"one per joint {names}")
-        if len(row):
-            table[k] = row[[list(message.name).index(name) for name in names]]
-    return table
-
-
 # ---------------------------------------------------------------------------- trials
 
 
-def trials(log: Observation, wanted: Sequence[int] | None = None) -> list[Observation]:
+def of_robot(log: Observation, joints: Collection[str]) -> Observation:
+    """The log with the joints of a robot alone; all where these are empty, or it has none.
+
+    Raises InputError as joint_topics.refuse_misnamed.
+    """
+    refuse_misnamed(log.place, log.names, joints)
+    names = [name for name in log.names if name in joints]
+    if not names or len(names) == len(log.names):
+        return log
+    order = [log.names.index(name) for name in names]
+    others = ", ".join(name for name in log.names if name not in names)
+    note = f"{others}: left out, no joint of the robot"
+    values = {key: table[:, order] for key, table in log.values.items()}
+    return replace(log, names=tuple(names), values=values, notes=(*log.notes, note))
+
+
+def trials(
+    log: Observation, wanted: Sequence[int] | None = None, joints: Collection[str] = ()
+) -> list[Observation]:
     """Trials of a log, all or those of these numbers, each from t = 0 on.
+
+    joints  of the robot: others are left out; empty: all
 
     Raises InputError: no such trial, stamps that repeat or go back, commands that are not finite,
     speeds of no joint.
     """
     if NAMELESS in log.notes:
         raise InputError(log.source, "arrays", "no names", "joints too")
+    log = of_robot(log, joints)
     number = np.zeros(len(log), int) if log.numbers is None else log.numbers
     known = np.unique(number).tolist()
     for one in wanted or ():
@@ -239,7 +148,9 @@ def _check(log: Observation) -> None:
     bad = np.flatnonzero(~(np.diff(log.t) > 0))
     if len(bad):
         got = f"{log.t[bad[0]]:g} s, then {log.t[bad[0] + 1]:g} s"
-        raise InputError(log.place, f"t of sample {bad[0] + 1}", got, "increasing stamps [s]")
+        remedy = "two publishers of one name on the topic?" if bags.is_bag(log.source) else ""
+        key = f"t of sample {bad[0] + 1}"
+        raise InputError(log.place, key, got, "increasing stamps [s]", remedy)
     for signal, table in log.command.items():
         cells = np.argwhere(~np.isfinite(table))
         if len(cells):

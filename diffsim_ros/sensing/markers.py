@@ -34,6 +34,8 @@ AXES = ("_x", "_y", "_z")
 RESIDUAL = "_res"
 TRIAL = "trial"
 MOST_TRIALS = 10**9
+FAR = 20.0
+"""Extent [m] of places beyond which they are hardly metres."""
 TABLE = "a readable file of markers"
 
 
@@ -212,7 +214,7 @@ def labelled(
 ) -> Observation:
     """Markers of messages with their times of arrival [ns]; source and topic: where from."""
     place = f"{source}: {topic}" if topic else str(source)
-    t, notes = bags.clock(samples)
+    ns, notes = bags.times_of(samples)
     frame_id, frames = samples[0][1].header.frame_id, []
     for k, (_, message) in enumerate(samples):
         sample = f"{place}: sample {k}"
@@ -234,9 +236,9 @@ def labelled(
         for name, p in found.items():
             position[k, column[name]] = p.x, p.y, p.z
     position[~np.isfinite(position).all(axis=2)] = np.nan
-    epoch = bags.nanoseconds(samples[0][1].header.stamp) or samples[0][0]
+    t = (ns - ns[0]) * 1e-9
     return _markers(Path(source), "mocap4r2 markers", names, t, position, sensor=topic,
-                    frame=frame_id, notes=notes, epoch=epoch)  # fmt: skip
+                    frame=frame_id, notes=notes, epoch=int(ns[0]))  # fmt: skip
 
 
 def _places(message: Any, place: str) -> Iterator[tuple[str, Any]]:
@@ -289,6 +291,7 @@ def trials(markers: Observation, sigma: float = 1e-3) -> list[Observation]:
     source = markers.source
     if not len(markers):
         _check(source, markers.t)
+    _refuse_far(markers)
     visible = np.isfinite(markers.position).all(axis=2)
     for name, column in zip(markers.names, visible.T, strict=True):
         if len(column) and not column.any():
@@ -303,6 +306,15 @@ def trials(markers: Observation, sigma: float = 1e-3) -> list[Observation]:
         frame = "tracker"  # whose pose in the world the YAML tells
         found.append(replace(one, t=t, frame=frame, sensor="", sigma=np.array([sigma])))
     return found
+
+
+def _refuse_far(markers: Observation) -> None:
+    """Refuse places that are hardly in metres: a tracker's volume is smaller than FAR."""
+    seen = markers.position[np.isfinite(markers.position).all(axis=2)]
+    size = float(np.ptp(seen, axis=0).max()) if len(seen) else 0.0
+    if size > FAR:
+        rule = f"metres: places within {FAR:g} m"
+        raise InputError(markers.place, "extent", round(size, 4), rule, "millimetres?")
 
 
 def _check(place: str, t: np.ndarray) -> None:

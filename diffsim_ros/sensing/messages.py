@@ -19,6 +19,9 @@ from .observation import MarkerFrame, PoseSample
 
 POSE = "geometry_msgs/msg/PoseStamped"
 TF = "tf2_msgs/msg/TFMessage"
+TRANSFORM = "geometry_msgs/msg/TransformStamped"
+UNSURE = "geometry_msgs/msg/PoseWithCovarianceStamped"
+POSES = "geometry_msgs/msg/PoseArray"
 MARKERS = "visualization_msgs/msg/MarkerArray"
 MOCAP = "mocap4r2_msgs/msg/Markers"
 BODIES = "mocap4r2_msgs/msg/RigidBodies"

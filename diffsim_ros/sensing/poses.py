@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,8 +23,9 @@ from .cdr import NANO
 from .columns import TEXTS, read_timed
 from .formats import Format, SensorKind
 from .frames import Frames, bag_frames
-from .messages import BODIES, NAMED, ODOMETRY, POSE, STATIC, TF
+from .messages import BODIES, NAMED, ODOMETRY, POSE, POSES, STATIC, TF, TRANSFORM, UNSURE
 from .observation import UNIT_TOLERANCE, Observation, pose_values
+from .packed_poses import FRAMES_NAMED, packed_poses
 from .toss_file import REQUIRED, toss_arrays
 
 WORLD = "world"
@@ -35,6 +36,7 @@ STAMP = "stamp"
 TOSSES = "npz of tosses"
 TRANSFORMS = TF.split("/")[-1]
 """Format of an observation that is a frame of /tf: one of many, most of which no tracker sent."""
+NAMELESS = "poses have no names: called after their order in the messages, which may change"
 GENERIC = ("pose", "odom", "odometry")
 """Last words of a topic that name no body."""
 TABLE = "a rosbag2, or a table with the columns t px py pz qx qy qz qw"
@@ -162,6 +164,54 @@ def read_topic(path: str | Path, topic: str, *, placed: bool = True) -> list[Obs
     """
     path = Path(path)
     kind = bags.topics(path)[topic][0]
+    found, told = _at_once(path, topic, kind) or _by_message(path, topic, kind)
+    timed = [bags.times(rows.stamp, rows.arrival) for rows in found.values()]
+    begin = min(int(ns.min()) for ns, _ in timed)
+    names = [body for body, _ in found]
+    bodies = [
+        _body(path, topic, _title(body, parent, names), rows, ns, begin, (*told, *notes))
+        for ((body, parent), rows), (ns, notes) in zip(found.items(), timed, strict=True)
+    ]
+    what = kind.split("/")[-1]
+    if kind == POSES:
+        bodies = [replace(one, notes=(*one.notes, NAMELESS)) for one in bodies]
+    bodies = [
+        replace(one, sensor=topic if len(found) == 1 else f"{topic} ({one.names[0]})", format=what)
+        for one in bodies
+    ]
+    if not placed:
+        return bodies
+    world, known = bags.world_of(path) or WORLD, bag_frames(path)
+    return [_placed(one, topic, world, known) for one in bodies]
+
+
+class _Rows(NamedTuple):
+    """Samples of one body: stamps and times of arrival [ns], frames, and poses (n, 7)."""
+
+    stamp: Sequence[int] | np.ndarray
+    arrival: Sequence[int]
+    frames: set[str]
+    value: np.ndarray
+
+
+Bodies = dict[tuple[str, str], _Rows]
+"""(body, parent frame where that tells bodies apart) -> its samples."""
+
+
+def _at_once(path: Path, topic: str, kind: str) -> tuple[Bodies, tuple[str, ...]] | None:
+    """The body of a topic whose messages have one layout, and notes; None of any other."""
+    samples = bags.read_bytes(path, kind, topic) if kind in FRAMES_NAMED else None
+    packed = packed_poses([raw for _, raw in samples], kind) if samples else None
+    if samples is None or packed is None:
+        return None
+    body = (packed.child.lstrip("/") if kind == TRANSFORM else packed.child) or body_of(topic)
+    arrival = [stamp for stamp, _ in samples]
+    rows = _Rows(packed.stamp, arrival, {packed.frame}, packed.value)
+    return {(body, ""): rows}, samples.notes
+
+
+def _by_message(path: Path, topic: str, kind: str) -> tuple[Bodies, tuple[str, ...]]:
+    """The bodies of a topic, and notes; InputError for messages without any."""
     _, samples = bags.read_messages(path, kind, topic)
     found: dict[tuple[str, str], list[tuple]] = {}
     for arrival, message in samples:
@@ -173,21 +223,11 @@ def read_topic(path: str | Path, topic: str, *, placed: bool = True) -> list[Obs
             found.setdefault(key, []).append((stamp, arrival, header.frame_id, row))
     if not found:
         raise InputError(path, topic, "no body in any message", "at least one")
-    begin = min(row[0] or row[1] for rows in found.values() for row in rows)
-    names = [body for body, _ in found]
-    bodies = [
-        _body(path, topic, _title(body, parent, names), rows, begin)
-        for (body, parent), rows in found.items()
-    ]
-    what = kind.split("/")[-1]
-    bodies = [
-        replace(one, sensor=topic if len(found) == 1 else f"{topic} ({one.names[0]})", format=what)
-        for one in bodies
-    ]
-    if not placed:
-        return bodies
-    world, known = bags.world_of(path) or WORLD, bag_frames(path)
-    return [_placed(one, topic, world, known) for one in bodies]
+    bodies = {}
+    for key, rows in found.items():
+        stamps, arrivals, frames, values = zip(*rows, strict=True)
+        bodies[key] = _Rows(stamps, arrivals, set(frames), np.array(values, float))
+    return bodies, samples.notes
 
 
 def read_bag(path: str | Path, topic: str = "") -> list[Observation]:
@@ -210,18 +250,16 @@ def _title(body: str, parent: str, names: list[str]) -> str:
     return f"{parent}->{body}" if names.count(body) > 1 else body
 
 
-def _body(path: Path, topic: str, body: str, rows: list[tuple], begin: int) -> Observation:
-    frames = {row[2] for row in rows}
-    if len(frames) > 1:
+def _body(
+    path: Path, topic: str, body: str, rows: _Rows, ns: np.ndarray, begin: int,
+    notes: tuple[str, ...],
+) -> Observation:  # fmt: skip
+    """The poses of rows at times ns, counted from `begin` [ns]."""
+    if len(rows.frames) > 1:
         place = f"{path}: {topic}: {body}"
-        raise InputError(place, "frame_id", sorted(frames), "the same frame throughout")
-    ns = np.array([row[0] for row in rows], np.int64)
-    notes: tuple[str, ...] = ()
-    if not ns.any():
-        ns, notes = np.array([row[1] for row in rows], np.int64), (bags.NO_STAMPS,)
-    value = np.array([row[3] for row in rows], float)
-    t = (ns - begin) * 1e-9
-    return _poses(path, "", (body,), t, value, frame=frames.pop(), notes=notes, epoch=begin)
+        raise InputError(place, "frame_id", sorted(rows.frames), "the same frame throughout")
+    t, (frame,) = (ns - begin) * 1e-9, rows.frames
+    return _poses(path, "", (body,), t, rows.value, frame=frame, notes=notes, epoch=begin)
 
 
 def _placed(poses: Observation, topic: str, world: str, known: Frames) -> Observation:
@@ -259,6 +297,21 @@ def _rigid_bodies(message: Any) -> Iterator[tuple]:
         yield message.header, one.rigid_body_name, one.pose.position, one.pose.orientation
 
 
+def _transform(message: Any) -> Iterator[tuple]:
+    moved = message.transform
+    yield message.header, message.child_frame_id.lstrip("/"), moved.translation, moved.rotation
+
+
+def _unsure(message: Any) -> Iterator[tuple]:
+    pose = message.pose.pose
+    yield message.header, "", pose.position, pose.orientation
+
+
+def _nameless(message: Any) -> Iterator[tuple]:
+    for i, one in enumerate(message.poses):
+        yield message.header, f"pose {i}", one.position, one.orientation
+
+
 def _transforms(message: Any) -> Iterator[tuple]:
     for one in message.transforms:
         moved = one.transform
@@ -267,6 +320,7 @@ def _transforms(message: Any) -> Iterator[tuple]:
 
 CARRIERS = {
     POSE: _pose, ODOMETRY: _odometry, NAMED: _named, BODIES: _rigid_bodies, TF: _transforms,
+    TRANSFORM: _transform, UNSURE: _unsure, POSES: _nameless,
 }  # fmt: skip
 """Message type -> (header, body or "", position, orientation) of every pose in a message, whoever
 read it: rosbags or rclpy."""
@@ -351,7 +405,7 @@ SENSOR = SensorKind(
         Format(TEXTS, holds_poses, read_table),
         Format((".npz",), lambda names: len(set(names) & set(REQUIRED)) > 2, read_arrays),
     ),
-    topics=dict.fromkeys((POSE, ODOMETRY, NAMED, TF), read_topic) | {BODIES: _markers_or_poses},
+    topics=dict.fromkeys(CARRIERS, read_topic) | {BODIES: _markers_or_poses},
     bag=read_bag,
     trials=trials,
 )

@@ -185,8 +185,13 @@ def _bag(
         if not topics[topic][1] and any(topics[other][1] for other in known):
             continue  # recorded, but nobody published
         on_progress(f"reading {path}: {topic}, {topics[topic][1]} messages")
+
+        def report(read: int, total: int, topic: str = topic) -> None:
+            on_progress(f"reading {path}: {topic}, {read} of {total} messages")
+
         try:
-            found += readers()[kind](path, topic)
+            with bags.watched(report):
+                found += readers()[kind](path, topic)
         except InputError as error:
             errors.append(error)
     if not found:

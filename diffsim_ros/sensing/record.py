@@ -212,6 +212,22 @@ class PoseRecorder(StreamRecorder):
             self._poses.extend((*sample.position, *sample.orientation))
         return reason
 
+    def extend(self, stamps: np.ndarray, frame: str, poses: np.ndarray) -> bool:
+        """Keep samples (n,) [ns], (n, 7) all at once, if nothing is wrong with any of them and none
+        came before; False, and nothing kept, else: `add` them one by one."""
+        norm = np.linalg.norm(poses[:, 3:], axis=1)
+        sound = np.isfinite(poses).all() and (np.abs(norm - 1.0) <= UNIT_TOLERANCE).all()
+        fits = not self.received and len(stamps) <= self.limit
+        fits = fits and self._seen_frame in ("", frame) and bool((np.diff(stamps) > 0).all())
+        if not (sound and fits and len(stamps)):
+            return False
+        holes = np.flatnonzero(np.diff(stamps) > self.trial_gap * NANO) + 1
+        self._starts.extend([0, *holes.tolist()])
+        self._stamps.extend(stamps.tolist())
+        self._poses.frombytes(np.ascontiguousarray(poses, float).tobytes())
+        self._seen_frame, self.received = frame, len(stamps)
+        return True
+
     def _defect(self, sample: PoseSample) -> str:
         """What is wrong with the numbers of a sample."""
         if not np.isfinite((*sample.position, *sample.orientation)).all():

@@ -45,7 +45,7 @@ def read_bag(path: str | Path, topic: str = "") -> list[Observation]:
     sample for a frame that changes."""
     path = Path(path)
     topic, samples = bags.read_messages(path, WRENCH, topic)
-    t, notes = bags.clock(samples)
+    ns, notes = bags.times_of(samples)
     frame = samples[0][1].header.frame_id
     rows = []
     for k, (_, message) in enumerate(samples):
@@ -54,13 +54,9 @@ def read_bag(path: str | Path, topic: str = "") -> list[Observation]:
             raise InputError(place, "frame_id", got, f"the same frame throughout, {frame!r}")
         force, torque = message.wrench.force, message.wrench.torque
         rows.append((force.x, force.y, force.z, torque.x, torque.y, torque.z))
-    first = samples[0]
-    return [
-        _wrenches(
-            path, "WrenchStamped", t, np.array(rows), sensor=topic, frame=frame, notes=notes,
-            epoch=bags.nanoseconds(first[1].header.stamp) or first[0],
-        )
-    ]  # fmt: skip
+    t = (ns - ns[0]) * 1e-9
+    rest = {"sensor": topic, "frame": frame, "notes": notes, "epoch": int(ns[0])}
+    return [_wrenches(path, "WrenchStamped", t, np.array(rows), **rest)]
 
 
 def _wrenches(path: Path, what: str, t: np.ndarray, value: np.ndarray, **rest: Any) -> Observation:

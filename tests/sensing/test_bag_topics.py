@@ -231,10 +231,14 @@ def test_joint_logs_of_a_bag_with_commands_and_trials(tmp_path):
     few = joint_entries("/arm/commands", late, ["a"], position=q[2:, :1])
     states = list(joint_entries("/joint_states", t, names, position=q))
     build.write_bag(tmp_path / "few.mcap", [*states, *few])
-    with pytest.raises(InputError, match=r"few\.mcap: /arm/commands: joints: got 'a'.*lacks b"):
-        read_trials(tmp_path / "few.mcap", "joints")
+    log = read_kind(tmp_path / "few.mcap", "joints")
+    assert not log.command and log.notes == ("commands on /arm/commands lack b: not used",)
+    with pytest.raises(InputError, match=r"few\.mcap: /arm/commands: joints: got 'none of b'"):
+        read_kind(tmp_path / "few.mcap", "joints", commands="/arm/commands")
     build.write_bag(tmp_path / "two.mcap", [*states, *joint_entries("/x", t, names, position=q)])
-    with pytest.raises(InputError, match="topics: got '/joint_states, /x'"):
+    with pytest.raises(
+        InputError, match=r"topics: got 'b, a on /joint_states \(35\); b, a on /x \(35\)'"
+    ):
         read_trials(tmp_path / "two.mcap", "joints")
 
 

@@ -108,6 +108,9 @@ def velocity_lag(log: Observation, joints: Sequence[str], bandwidth: float) -> f
     logged.  It is the delay at which both differ least."""
     if "velocity" not in log.measured:
         return None
+    velocity = log.measured["velocity"]
+    if any(np.isfinite(log.column(velocity, name)).mean() < 0.5 for name in joints):
+        return None
     t, q = _even(log, "position", joints)
     _, qd = _even(log, "velocity", joints)
     step = t[1] - t[0]

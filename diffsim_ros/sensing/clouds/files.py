@@ -222,19 +222,19 @@ def read_bag(
     """
     path = Path(path)
     topic, samples = bags.read_messages(path, CLOUD, topic)
-    unset = all(bags.nanoseconds(m.header.stamp) == 0 for _, m in samples)
+    ns, notes = bags.times_of(samples)
     clouds: list[Cloud] = []
-    for i, (arrival, message) in enumerate(samples):
+    for i, (_, message) in enumerate(samples):
         source = f"{path}: {topic}: sample {i}"
-        stamp = arrival * 1e-9 if unset else None
-        cloud = decode_message(message, source, scale=scale, stamp=stamp)
+        cloud = decode_message(message, source, scale=scale, stamp=int(ns[i]) * 1e-9)
         if clouds and cloud.frame != clouds[-1].frame:
             rule = f"the same frame throughout, {clouds[-1].frame!r}"
             raise InputError(source, "frame_id", cloud.frame, rule)
         if clouds and not cloud.stamp > clouds[-1].stamp:
             raise InputError(source, "stamp", cloud.stamp, f"later than {clouds[-1].stamp:.9f} s")
         clouds.append(cloud)
-    return [observation_of(path, clouds, "PointCloud2", sensor=topic)]
+        samples[i] = (0, None)  # a recording need not be in memory twice
+    return [observation_of(path, clouds, "PointCloud2", sensor=topic, notes=notes)]
 
 
 def observation_of(

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ....robots.published import joints_of
 from ....robots.robot import Robot
 from ....robots.urdf import load_robot
 from ....sensing.observation import Observation
@@ -98,7 +99,10 @@ class EffortExperiment(Experiment):
         """Stretches of one role."""
         if given:
             return [EffortTrial(log, 0.0, float(log.t[-1])) for log in given]
-        return [] if recordings is None else recordings.stretches()
+        if recordings is None:
+            return []
+        known = joints_of(self.config.robot.urdf)
+        return recordings.stretches(known)
 
     def missing(self, trial: EffortTrial) -> int:
         """Readings that a stretch lacks."""

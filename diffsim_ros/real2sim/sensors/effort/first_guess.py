@@ -39,12 +39,16 @@ def without_commands(
     known = joints_of(urdf)
     names = _logged(logs, known, urdf)
     moving = [n for n in names if _range(logs, n) > MOVES and known[n].free]
+    silent = [n for n in moving if not _has_efforts(logs, n)]
+    if silent and len(silent) < len(moving):
+        moving = [n for n in moving if n not in silent]
+        notes.append(f"{', '.join(silent)} move without logged efforts: held at their mean")
     if not moving:
         most = max(_range(logs, name) for name in names)
         rule = f"a joint that moves by more than {MOVES:g} rad (of sliders m)"
         raise InputError(logs[0].place, "position", f"{most:.3g} at most", rule)
-    still = [name for name in names if name not in moving]
-    held = {name: _mean(logs, name) for name in still}
+    still = [name for name in names if name not in (*moving, *silent)]
+    held = {name: _mean(logs, name) for name in names if name not in moving}
     held |= _inside(known, moving, held)
     if still:
         notes.append(f"{', '.join(still)} stand in the log: held where they stand")
@@ -72,7 +76,8 @@ def without_commands(
     )
     estimation = filled(
         __file__, "first_estimation.yaml", urdf=f'"{path}"', joints=listing(moving),
-        held=_pairs(held), train=train, validate=validate, unit="effort", laws=", ".join(COMPARED),
+        held=_pairs(held), topics=given.data, train=train, validate=validate, unit="effort",
+        laws=", ".join(COMPARED),
     )  # fmt: skip
     return First("", estimation, {}, tuple(notes), files=further)
 
@@ -85,10 +90,15 @@ def _logged(logs: Sequence[Observation], known: Mapping[str, UrdfJoint], urdf: P
             remedy = "an array `effort`, or columns JOINT.effort: torques or motor currents"
             raise InputError(log.place, "efforts", "none", rule, remedy)
         for name in log.names:
-            if name not in known:
+            if name not in known:  # logs with some of its joints lack the others by now
                 rule = f"names of joints of {urdf.name} that are not fixed"
                 raise InputError(log.place, "joints", name, rule, nearest(name, known))
     return [name for name in logs[0].names if all(name in log.names for log in logs)]
+
+
+def _has_efforts(logs: Sequence[Observation], name: str) -> bool:
+    every = np.concatenate([log.column(log.measured["effort"], name) for log in logs])
+    return bool(np.isfinite(every).mean() >= 0.5)
 
 
 def _range(logs: Sequence[Observation], name: str) -> float:

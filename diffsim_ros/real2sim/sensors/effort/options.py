@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -15,9 +15,9 @@ from ....errors import InputError, nearest
 from ....fields import REQUIRED, Reader
 from ....robots.dynamics import GRAVITY
 from ....sensing.observation import Observation
-from ....sensing.read import read_trials
 from ...efforts.friction import COMPARED, LAWS
 from ...options import FilesOptions, is_number, option, positive, read_options
+from ..joint.logs import logs_of
 from ..joint.options import JointFiles, JointFilesOptions
 
 
@@ -143,11 +143,12 @@ class EffortFiles(JointFiles):
         """Every trial from end to end."""
         return {"trials": None, "spans": ()}, {"trials": "all"}
 
-    def stretches(self) -> list[EffortTrial]:
-        """Every stretch of the role; InputError for one without samples."""
+    def stretches(self, joints: Collection[str] = ()) -> list[EffortTrial]:
+        """Every stretch of the role, with the joints of a robot (empty: all); InputError for one
+        without samples."""
         found = []
         for file in self.files:
-            for log in read_trials(file, "joints", wanted=self.trials):
+            for log in logs_of(file, self.topics, joints, self.trials):
                 end = float(log.t[-1])
                 if not self.spans:
                     found.append(EffortTrial(log, 0.0, end))

@@ -13,7 +13,7 @@ from ....robots.kinematics import joint_poses
 from ....sensing.observation import Observation
 from ...experiment import Experiment, RecordingPrediction
 from ...options import EstimationConfig, SquaresOptions
-from .model import JointModel
+from .model import JointModel, joints_of_scene
 from .options import JointFiles, JointMeasurementOptions, JointSimulationOptions
 
 UNITS = {"position": "rad", "velocity": "rad_s", "effort": "Nm"}
@@ -53,7 +53,8 @@ class JointExperiment(Experiment):
     def __init__(self, config: EstimationConfig) -> None:
         self.config = config
         roles = [files for files in (config.train, config.validate) if files is not None]
-        self._logs = {files.key: files.read() for files in roles}
+        joints = joints_of_scene(config)
+        self._logs = {files.key: files.read(joints) for files in roles}
         every = [log for logs in self._logs.values() for log in logs]
         self.model = JointModel.build(config, every)
 

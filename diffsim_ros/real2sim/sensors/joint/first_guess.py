@@ -8,21 +8,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from ....errors import InputError, nearest
+from ....robots.published import joints_of
 from ....robots.robot import Robot
 from ....robots.urdf import load_robot
 from ....sensing.check import Examined
 from ....sensing.observation import Observation
-from ....sensing.read import read_trials
 from ...first_guess import First, Given, filled, listing
 from ..effort.first_guess import without_commands
 from .angles import check_angles
 from .effort_gains import EffortGain, effort_gains
+from .logs import Topics, logs_of
 
 STILL = 0.1
 """A log begins at rest for so long [s], as the kind's default: its spread there is the noise."""
@@ -59,9 +60,12 @@ def make(examined: Sequence[Examined], folder: Path, given: Given) -> First:
         rule = "the URDF of the robot that the log is of"
         raise InputError("diffsim init", "--urdf", None, rule)
     files = list(dict.fromkeys(one.stream.path for one in examined))
-    logs = [log for file in files for log in read_trials(file, "joints")]
+    topics, known = Topics(given.topic, given.commands), tuple(joints_of(given.urdf))
+    logs = [log for file in files for log in logs_of(file, topics, known)]
+    notes = list(dict.fromkeys(note for log in logs for note in log.notes))
     if not any(log.command for log in logs):  # nothing can be simulated
-        return without_commands(logs, files, folder, given)
+        found = without_commands(logs, files, folder, given)
+        return replace(found, notes=(*notes, *found.notes))
     robot = load_robot(given.urdf, meshes="ignore")
     follows = _commanded(logs)
     for log in logs:
@@ -80,7 +84,7 @@ def make(examined: Sequence[Examined], folder: Path, given: Given) -> First:
     urdf, *paths = (
         os.path.relpath(Path(path).resolve(), folder.resolve()) for path in (given.urdf, *files)
     )
-    notes = [
+    notes += [
         "damping, friction and rotors are first guessed from the joints' torque limits",
         f"{robot.joints[-1].body} carries something of {PAYLOAD[0]:g} kg, whose inertia is "
         "estimated: take `inertias` out (and the payload of the scene) where nothing is there",
@@ -94,7 +98,7 @@ def make(examined: Sequence[Examined], folder: Path, given: Given) -> First:
     ]
     steps = max(1, int(np.ceil(logs[0].interval / STEP)))
     scene = _scene(urdf, robot.joints[-1].body, joints, logs[0].interval / steps)
-    return First(scene, _estimation(robot, joints, logs, paths), {}, tuple(notes))
+    return First(scene, _estimation(robot, joints, logs, paths, given.data), {}, tuple(notes))
 
 
 def _commanded(logs: Sequence[Observation]) -> bool:
@@ -183,8 +187,9 @@ def _scene(urdf: str, link: str, joints: Sequence[FirstJoint], step: float) -> s
 
 
 def _estimation(
-    robot: Robot, joints: Sequence[FirstJoint], logs: Sequence[Observation], paths: Sequence[str]
-) -> str:
+    robot: Robot, joints: Sequence[FirstJoint], logs: Sequence[Observation], paths: Sequence[str],
+    topics: str,
+) -> str:  # fmt: skip
     body = robot.joints[-1].body
     numbers = sorted({log.trial for log in logs if log.trial is not None})
     train, validate = f"{{files: {listing(paths)}}}", ""
@@ -207,7 +212,7 @@ def _estimation(
         extra += [_reading(j.reading) for j in joints if j.reading and j.reading.of == j.name]
     parameters = "\n".join(text for joint in joints for text in _parameters(joint))
     return filled(
-        __file__, "first_estimation.yaml", body=body, train=train, validate=validate,
+        __file__, "first_estimation.yaml", body=body, topics=topics, train=train, validate=validate,
         signals="\n".join(signals), parameters=parameters, extra="\n".join(extra),
         payload=_payload(),
     )  # fmt: skip

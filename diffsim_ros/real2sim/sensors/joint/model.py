@@ -15,6 +15,7 @@ from ....inverse.joint_track import JointTrack, Reading, Servo
 from ....inverse.simulation_problem import SimulationProblem, body_slots
 from ....inverse.trial import InitialState, Trial
 from ....robots.kinematics import body_motions
+from ....robots.published import joints_of
 from ....robots.robot import Robot
 from ....rotation import quat_from_matrix, quat_matrix, quat_multiply
 from ....scene.links.joint import PLACE
@@ -34,6 +35,25 @@ STEADY = 0.1
 """Shares of the usual spacing by which a log's stamps may differ from an even clock."""
 MOVED = 6.0
 """A joint stands still if its readings spread by less than so many sigmas."""
+
+
+def joints_of_scene(config: EstimationConfig) -> tuple[str, ...]:
+    """Names in the scene of the joints of its robot's URDF; none where it cannot be told."""
+    raw: Any
+    raw, place = read_mapping(config.scene, config.base)
+    robots = raw.get("robots") if isinstance(raw, Mapping) else None
+    if not isinstance(robots, Mapping) or len(robots) != 1:
+        return ()
+    robot = next(iter(robots.values()))
+    file = robot.get("urdf") if isinstance(robot, Mapping) else None
+    if not isinstance(file, str):
+        return ()
+    prefix = str(robot.get("prefix") or "")
+    try:
+        known = joints_of(absolute(Reader(place), file))
+    except InputError:  # build names it
+        return ()
+    return tuple(prefix + name for name in known)
 
 
 @dataclass(frozen=True)

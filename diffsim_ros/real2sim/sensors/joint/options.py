@@ -3,15 +3,31 @@
 # ruff: noqa: RUF009  `option` returns a dataclasses.field, nothing is shared between instances
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 from ....fields import REQUIRED, Reader
 from ....sensing.observation import Observation
-from ....sensing.read import read_trials
-from ...options import FilesOptions, SimulationOptions, option, positive
+from ...options import DataOptions, FilesOptions, SimulationOptions, option, positive
 from ...recordings import Recordings
+from .logs import Topics, logs_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointDataOptions(DataOptions):
+    """Section `data` of joint logs."""
+
+    topic: str = option(
+        "text", "of measured JointState, in bags; absent: the one with the robot's joints", ""
+    )
+    commands: str = option(
+        "text",
+        "topic of commands, in bags: JointState, or a controller's state; absent: those that have "
+        "the robot's joints; none: no commands are read",
+        "",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,10 +39,12 @@ class JointFilesOptions(FilesOptions):
 
 @dataclass(frozen=True)
 class JointFiles(Recordings):
-    """Files of a role and the numbers of their trials, None: all."""
+    """Files of a role and the numbers of their trials, None: all; topics of bags."""
 
     trials: tuple[int, ...] | None = None
+    topics: Topics = Topics()
 
+    data: ClassVar[type[DataOptions]] = JointDataOptions
     section: ClassVar[type[FilesOptions]] = JointFilesOptions
     accepted: ClassVar[str] = "an NPZ or CSV file"
 
@@ -34,23 +52,24 @@ class JointFiles(Recordings):
     def details(
         cls, reader: Reader, options: JointFilesOptions, base: Path, key: str, data: Any
     ) -> dict[str, Any]:
-        """Numbers of the trials."""
+        """Numbers of the trials, and topics."""
         trials: Any = options.trials
+        topics = Topics(data.topic, data.commands)
         if trials == "all":
-            return {}
+            return {"topics": topics}
         whole = isinstance(trials, (list, tuple)) and trials
         if not whole or not all(isinstance(t, int) and not isinstance(t, bool) for t in trials):
             raise reader.error(f"{key}.trials", trials, "all, or a list of whole numbers")
-        return {"trials": tuple(trials)}
+        return {"trials": tuple(trials), "topics": topics}
 
     def whole(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Every trial."""
         return {"trials": None}, {"trials": "all"}
 
-    def read(self) -> list[Observation]:
-        """Every trial of the role."""
+    def read(self, joints: Collection[str] = ()) -> list[Observation]:
+        """Every trial of the role, with the joints of a robot (empty: all)."""
         return [
-            log for file in self.files for log in read_trials(file, "joints", wanted=self.trials)
+            log for file in self.files for log in logs_of(file, self.topics, joints, self.trials)
         ]
 
 
