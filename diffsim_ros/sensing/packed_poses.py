@@ -32,8 +32,8 @@ class PackedPoses(NamedTuple):
 
 
 def packed_poses(raws: Sequence[bytes], msgtype: str) -> PackedPoses | None:
-    """The poses of serialised messages of a type in FRAMES_NAMED; None where frames or lengths differ, or
-    bytes are not as they should be: their own reader says why."""
+    """The poses of serialised messages of a type in FRAMES_NAMED; None where frames or lengths
+    differ, or bytes are not as they should be: their own reader says why."""
     size = len(raws[0])
     if any(len(raw) != size for raw in raws) or size < START + 12 or not raws[0][1] & 1:
         return None
