@@ -40,7 +40,7 @@ def _of_motors(parts: Parts, values: Mapping[str, float]) -> Iterator[str]:
     for link in parts.links:
         if not isinstance(link, MotorLink) or link.kind != "position":
             continue
-        stiffness, damping = (values[f"{link.name}.{word}"] for word in link.VALUES)
+        stiffness, damping = (values[f"{link.name}.{word}"] for word in link.GAINS)
         if stiffness == 0 and (damping == 0 or len(link.keys) == 1):
             acts = "it does nothing" if damping == 0 else "it only damps"
             yield f"motor {link.name}: its target has no effect with stiffness: 0: {acts}"

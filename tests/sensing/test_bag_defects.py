@@ -246,7 +246,7 @@ def test_check_and_init_say_the_same_of_two_publishers(tmp_path, capsys):
     assert code == 2 and "two publishers on /joint_states" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("kind", list(packed_poses.TEXTS))
+@pytest.mark.parametrize("kind", list(packed_poses.FRAMES_NAMED))
 def test_poses_of_one_layout_are_those_of_their_messages(tmp_path, kind, monkeypatch):
     turns = np.random.default_rng(1).normal(size=(30, 4))
     turns /= np.linalg.norm(turns, axis=1)[:, None]
