@@ -452,3 +452,15 @@ def test_an_export_is_read_by_whoever_estimates_from_it(tmp_path):
                                atol=2e-6)  # fmt: skip
     playlist = read_playlist(path)
     assert playlist.markers is not None
+
+
+def test_labels_in_windows_letters_are_read_and_bytes_that_are_no_text_refused(tmp_path):
+    (nexus,) = [one for one in EVERY if one.name == "Nexus"][:1]
+    path = write(drawn(2), nexus, tmp_path)
+    text = path.read_text().replace("Box:c1", "Box:Häkchen")
+    path.write_bytes(text.encode("cp1252"))
+    (found,) = read(path)
+    assert found.names[0] == "hkchen" and any("Windows-1252" in note for note in found.notes)
+    path.write_bytes(text.encode() + b"\xff\xfe")
+    with pytest.raises(InputError, match=r"recording\.csv"):
+        read(path)
