@@ -338,6 +338,16 @@ def test_a_spreadsheet_of_decimal_commas_may_have_points_in_its_header(tmp_path)
 # ---------------------------------------------------------------------------- C3D
 
 
+@pytest.mark.parametrize(("first", "last"), [(0, 39), (0, 40), (1, 40), (101, 140)])
+def test_frames_are_numbered_from_anywhere(tmp_path, first, last):
+    path = c3d_file(tmp_path, points(), ["A", "B", "C"], 100.0, first=first, trial=False)
+    data = bytearray(path.read_bytes())
+    data[8:10] = last.to_bytes(2, "little")
+    path.write_bytes(bytes(data))
+    (found,) = read(path)
+    assert len(found) == 40 and found.t[0] == 0.0 and np.isfinite(found.position).all()
+
+
 def test_a_measured_place_at_the_origin_is_no_lost_sample(tmp_path):
     where = points()
     where[:, 0] = 0.0
