@@ -240,6 +240,11 @@ def _frames(
         note = f"{SATURATED} or more frames by the header: read to the end"
         return here, [note]
     counts = [c for c in (by_trial, long, said, last if first == 0 else 0) if c > 0]
+    agreed = int(_number(parameters, "POINT:FRAMES", processor, 0.0))
+    if (
+        agreed in counts and agreed < SATURATED
+    ):  # numbers from 0 to the count, which is one too many
+        counts.insert(0, agreed)
     fits = [c for c in counts if c <= here]
     if not fits or counts[0] > here + 1:
         got = f"{here}"

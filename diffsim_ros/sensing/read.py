@@ -135,7 +135,8 @@ def read(
     if suffix in TEXTS:
         raise InputError(path, "header", names[:40], ACCEPTED, hints.of_columns(names))
     what = hints.of_file(path)
-    raise InputError(path, "", what.name or suffix or "no extension", ACCEPTED, what.remedy)
+    rule = "a recording as docs/reference/recordings.md lists them" if what.name else ACCEPTED
+    raise InputError(path, "", what.name or suffix or "no extension", rule, what.remedy)
 
 
 def _from_file(found: list[Observation]) -> list[Observation]:

@@ -338,6 +338,16 @@ def test_a_spreadsheet_of_decimal_commas_may_have_points_in_its_header(tmp_path)
 # ---------------------------------------------------------------------------- C3D
 
 
+@pytest.mark.parametrize(("first", "last"), [(0, 39), (0, 40), (1, 40), (101, 140)])
+def test_frames_are_numbered_from_anywhere(tmp_path, first, last):
+    path = c3d_file(tmp_path, points(), ["A", "B", "C"], 100.0, first=first, trial=False)
+    data = bytearray(path.read_bytes())
+    data[8:10] = last.to_bytes(2, "little")
+    path.write_bytes(bytes(data))
+    (found,) = read(path)
+    assert len(found) == 40 and found.t[0] == 0.0 and np.isfinite(found.position).all()
+
+
 def test_a_measured_place_at_the_origin_is_no_lost_sample(tmp_path):
     where = points()
     where[:, 0] = 0.0
@@ -452,3 +462,15 @@ def test_an_export_is_read_by_whoever_estimates_from_it(tmp_path):
                                atol=2e-6)  # fmt: skip
     playlist = read_playlist(path)
     assert playlist.markers is not None
+
+
+def test_labels_in_windows_letters_are_read_and_bytes_that_are_no_text_refused(tmp_path):
+    (nexus,) = [one for one in EVERY if one.name == "Nexus"][:1]
+    path = write(drawn(2), nexus, tmp_path)
+    text = path.read_text().replace("Box:c1", "Box:Häkchen")
+    path.write_bytes(text.encode("cp1252"))
+    (found,) = read(path)
+    assert found.names[0] == "hkchen" and any("Windows-1252" in note for note in found.notes)
+    path.write_bytes(text.encode() + b"\xff\xfe")
+    with pytest.raises(InputError, match=r"recording\.csv"):
+        read(path)
