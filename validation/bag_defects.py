@@ -17,7 +17,15 @@ import numpy as np
 
 from diffsim_ros.errors import InputError
 from diffsim_ros.sensing.bags import EPOCH_NS
-from diffsim_ros.sensing.messages import BUILD, JOINTS, POSE, message, types
+from diffsim_ros.sensing.messages import (
+    BUILD,
+    JOINTS,
+    POSE,
+    OfferedQos,
+    message,
+    qos_profile,
+    types,
+)
 from diffsim_ros.sensing.observation import PoseSample
 from diffsim_ros.sensing.read import read_kind
 
@@ -95,7 +103,10 @@ class Drawn:
             for one in sorted(sent or self.sent, key=lambda m: m.arrival):
                 if one.topic not in known:
                     known[one.topic] = writer.add_connection(
-                        one.topic, one.msgtype, typestore=types()
+                        one.topic,
+                        one.msgtype,
+                        typestore=types(),
+                        offered_qos_profiles=[qos_profile(OfferedQos())],
                     )
                 data = types().serialize_cdr(one.built, one.msgtype)
                 writer.write(known[one.topic], one.arrival, data)

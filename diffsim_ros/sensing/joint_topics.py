@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,10 @@ NONE = "none"
 """Name of a topic of commands that means none of them."""
 APART = 0.05
 """Positions [rad or m] this far from 0 do not come from 0 in one sample."""
+ALIKE = 0.8
+"""Share of letters from which on two names may be one, misspelt."""
+SHORT = 4
+"""Letters of a name from which on it is part of another by no chance."""
 Columns = dict[str, np.ndarray]
 """Signal -> values of every joint (n, m)."""
 
@@ -161,11 +166,18 @@ def refuse_misnamed(place: str, names: Sequence[str], joints: Collection[str]) -
     """Refuse a log with a joint whose name is nearly that of a joint of the robot which it lacks:
     of others that the robot lacks it is known whose they are not."""
     lacking = [name for name in joints if name not in names]
-    for name in names:
-        near = nearest(name, lacking) if joints and name not in joints else ""
+    for name in names if joints else ():
+        near = [] if name in joints else [one for one in lacking if _alike(name, one)]
         if near:
             rule = "names of joints of the robot that are not fixed"
-            raise InputError(place, "joints", name, rule, near)
+            raise InputError(place, "joints", name, rule, f"did you mean {near[0]!r}?")
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether one name is part of the other, or nearly the same."""
+    short, long = sorted((one.lower(), other.lower()), key=len)
+    within = len(short) >= SHORT and short in long
+    return within or SequenceMatcher(None, short, long).ratio() >= ALIKE
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -147,7 +147,7 @@ def _write(
                 profiles = dict.fromkeys(offered.get(entry.topic) or (usual,))
                 connections[entry.topic] = writer.add_connection(
                     entry.topic, entry.msgtype, typestore=types(),
-                    offered_qos_profiles=[_profile(one) for one in profiles],
+                    offered_qos_profiles=[qos_profile(one) for one in profiles],
                 )  # fmt: skip
             data = entry.build()
             if not isinstance(data, bytes):
@@ -155,7 +155,7 @@ def _write(
             writer.write(connections[entry.topic], entry.stamp, data)
 
 
-def _profile(quality: OfferedQos) -> Any:
+def qos_profile(quality: OfferedQos) -> Any:
     """The same for rosbags; all else is infinite or automatic."""
     from rosbags import interfaces as of
 

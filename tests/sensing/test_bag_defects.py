@@ -311,6 +311,9 @@ def test_a_joint_that_is_nearly_one_of_the_robot_is_refused(tmp_path):
     bag = defects.make(tmp_path, "joints", "mcap", defects.sound, 0)
     with pytest.raises(InputError, match=r"joints: got 'wrist'.*did you mean 'wrist_1'"):
         read_kind(bag.path, "joints", joints=("shoulder", "elbow", "wrist_1"))
+    bag = defects.make(tmp_path / "more", "joints", "mcap", defects.foreign_joint, 0)
+    log = read_kind(bag.path, "joints", joints=(*defects.ARM, "head_pan"))
+    assert log.names == defects.ARM  # the robot's other joint is another
 
 
 def test_markers_in_millimetres_are_refused_by_check_and_estimate(tmp_path):
