@@ -256,8 +256,8 @@ def test_poses_of_one_layout_are_those_of_their_messages(tmp_path, kind, monkeyp
     ]
     path = write_bag_of(tmp_path / "bag", kind, value)
     (fast,) = read_topic(path, "/box/pose")
-    monkeypatch.setattr(packed_poses, "TEXTS", {})
-    monkeypatch.setattr(poses, "TEXTS", {})
+    monkeypatch.setattr(packed_poses, "FRAMES_NAMED", {})
+    monkeypatch.setattr(poses, "FRAMES_NAMED", {})
     (slow,) = read_topic(path, "/box/pose")
     assert (fast.frame, fast.names, fast.epoch) == (slow.frame, slow.names, slow.epoch)
     for one, other in ((fast.t, slow.t), (fast.value, slow.value)):

@@ -226,7 +226,7 @@ def test_a_saved_table_keeps_the_stamps_of_the_source(tmp_path):
 
 
 def test_markers_are_saved_beside_the_poses_as_the_estimator_reads_them(tmp_path):
-    value = np.arange(2 * 20 * 6, dtype=float).reshape(2, 20, 6)
+    value = np.arange(2 * 20 * 6).reshape(2, 20, 6) / 100
     value[1, 3, :3] = np.nan
     t = np.arange(20) / 100
     names = (("a", "b"), ("b", "c"))
