@@ -1,4 +1,4 @@
-"""Clouds in files and bags: PCD and PLY (ascii, binary, compressed) by Open3D, PointCloud2.
+"""Clouds in files and bags: PCD, PLY, PointCloud2.
 
 A sequence is a folder of such files, or one NPZ: `points` (m, 3) of all frames in a row, `count`
 (f,) points of each frame, `t` (f,) [s], optional `colour` (m, 3), `frame` and `eye` (3,).
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import InputError
-from ...files import is_folder, require_regular
+from ...files import is_folder, read_bytes, require_regular
 from ...npz import read_npz
 from ...output import write_bytes
 from .. import bags
@@ -25,17 +25,16 @@ from ..clock import clock
 from ..formats import Format, SensorKind
 from ..messages import CLOUD
 from ..observation import Observation
-from .cloud import Cloud, checked
-from .headers import read_header
-from .library import open3d
+from .cloud import MILLIMETRES, Cloud, checked
 from .packed import decode_message
+from .pcd import read_pcd
+from .ply import read_ply
+from .table import BEYOND, LARGEST
 
 SUFFIXES = (".pcd", ".ply")
 KEYS = ("points", "count", "t")
 LOOKED_AT = 5000
 """Points of a live cloud that a check of it uses, about."""
-MILLIMETRES = "if these are millimetres"
-"""Rule of clouds.cloud for a cloud that is too far."""
 
 
 def read_cloud(
@@ -48,27 +47,13 @@ def read_cloud(
     path = Path(path)
     if path.suffix.lower() not in SUFFIXES:
         raise InputError(path, "", path.suffix, "a point cloud: " + ", ".join(SUFFIXES))
-    require_regular(path, "a readable .pcd or .ply file")
-    header = read_header(path)
-    module = open3d()
-    quiet = module.utility.VerbosityContextManager(module.utility.VerbosityLevel.Error)
-    try:
-        with quiet:
-            found = module.t.io.read_point_cloud(
-                str(path), remove_nan_points=False, remove_infinite_points=False
-            )
-        table = {name: values.numpy() for name, values in found.point.items()}
-    except (RuntimeError, ValueError, MemoryError, IndexError) as error:  # of Open3D
-        raise InputError(path, "data", str(error), "a point cloud") from error
-    if len(table.get("positions", ())) != header.count:
-        got = len(table.get("positions", ()))
-        raise InputError(path, "data", f"{got} points", f"the {header.count} of its header")
-    colour = table.get("colors")
-    if colour is not None:
-        colour = colour / 255.0 if colour.dtype == np.uint8 else colour
+    what = "a readable .pcd or .ply file"
+    data = read_bytes(path, what, limit=require_regular(path, what, limit=LARGEST))
+    table = (read_pcd if path.suffix.lower() == ".pcd" else read_ply)(path, data)
     return checked(
-        table["positions"], colour, source=str(path), shape=header.shape, scale=scale,
-        eye=scale * header.eye, stamp=stamp, frame=frame,
+        table.points, table.colour, source=str(path), shape=table.shape, scale=scale,
+        eye=scale * table.eye, stamp=stamp, frame=frame, dropped={BEYOND: table.beyond},
+        notes=table.notes,
     )  # fmt: skip
 
 
@@ -189,7 +174,7 @@ def read_files(
     try:
         return [_guessed(path, 1.0)]
     except InputError as error:
-        if MILLIMETRES not in error.remedy:
+        if error.remedy != MILLIMETRES:
             raise
     found = _guessed(path, 1e-3)
     note = "places are in millimetres: give scale: 0.001 when estimating"
