@@ -22,6 +22,7 @@ from ..files import exists
 from ..npz import npz_names
 from ..tables import read_header
 from . import bags
+from .clouds.files import depth_images
 from .formats import Format, Reader, SensorKind
 from .messages import STATIC
 from .observation import Observation
@@ -136,7 +137,8 @@ def _bag(
     }
     if not known:
         got = ", ".join(f"{t} ({kind})" for t, (kind, _) in sorted(topics.items())) or "no topics"
-        raise InputError(path, "topics", got, "a topic of type " + ", ".join(readers()))
+        rule = "a topic of type " + ", ".join(readers())
+        raise InputError(path, "topics", got, rule, depth_images(topics))
     found, errors = [], []
     for topic, kind in known.items():
         if not topics[topic][1] and any(topics[other][1] for other in known):

@@ -7,8 +7,7 @@ A sequence is a folder of such files, or one NPZ: `points` (m, 3) of all frames 
 from __future__ import annotations
 
 import io
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -26,6 +25,7 @@ from ..formats import Format, SensorKind
 from ..messages import CLOUD
 from ..observation import Observation
 from .cloud import MILLIMETRES, Cloud, checked
+from .names import NamedStamps, stamps_of
 from .packed import decode_message
 from .pcd import read_pcd
 from .ply import read_ply
@@ -33,6 +33,7 @@ from .table import BEYOND, LARGEST
 
 SUFFIXES = (".pcd", ".ply")
 KEYS = ("points", "count", "t")
+IMAGES = ("sensor_msgs/msg/Image", "sensor_msgs/msg/CompressedImage")
 LOOKED_AT = 5000
 """Points of a live cloud that a check of it uses, about."""
 
@@ -62,8 +63,8 @@ def read_sequence(
 ) -> list[Cloud]:
     """Clouds of a folder of .pcd and .ply files, or of an NPZ, in order of time.
 
-    Stamps of files are their names, seconds with a decimal point or whole nanoseconds; of other
-    names, in alphabetical order, `rate` [Hz] gives them.
+    Stamps of files are their names, as names.stamps_of reads them; of other names, in alphabetical
+    order, `rate` [Hz] gives them.
     Raises InputError as read_cloud, and for stamps that are not increasing.
     """
     path = Path(path)
@@ -79,21 +80,17 @@ def _folder(path: Path, rate: float | None, scale: float, frame: str) -> list[Cl
     files = sorted(f for f in path.iterdir() if f.suffix.lower() in SUFFIXES)
     if not files:
         raise InputError(path, "", "no .pcd or .ply file", "a folder of point clouds")
-    named = [_stamp(f.stem) for f in files]
-    stamps = [stamp for stamp in named if stamp is not None]
+    named = stamps_of([file.stem for file in files])
+    stamps = [stamp for stamp in named.stamps if stamp is not None]
     if len(stamps) < len(files):
         if rate is None:
             rule = "stamps as file names (1.033.pcd, or nanoseconds), or a rate [Hz]"
-            raise InputError(path, "file names", files[named.index(None)].name, rule)
-        stamps = [i / rate for i in range(len(files))]
+            raise InputError(path, "file names", files[named.stamps.index(None)].name, rule)
+        stamps, named = [i / rate for i in range(len(files))], NamedStamps([])
     order = np.argsort(stamps, kind="stable")
-    return [read_cloud(files[i], scale=scale, stamp=stamps[i], frame=frame) for i in order]
-
-
-def _stamp(stem: str) -> float | None:
-    if re.fullmatch(r"\d+\.\d+", stem):
-        return float(stem)
-    return int(stem) * 1e-9 if re.fullmatch(r"\d{16,19}", stem) else None
+    clouds = [read_cloud(files[i], scale=scale, stamp=stamps[i], frame=frame) for i in order]
+    clouds[0] = replace(clouds[0], notes=(*named.notes, *clouds[0].notes))
+    return clouds
 
 
 def _npz(path: Path, scale: float, frame: str) -> list[Cloud]:
@@ -176,9 +173,12 @@ def read_files(
     except InputError as error:
         if error.remedy != MILLIMETRES:
             raise
-    found = _guessed(path, 1e-3)
+    return [_in_millimetres(_guessed(path, 1e-3))]
+
+
+def _in_millimetres(found: Observation) -> Observation:
     note = "places are in millimetres: give scale: 0.001 when estimating"
-    return [replace(found, scale=1e-3, notes=(*found.notes, note))]
+    return replace(found, scale=1e-3, notes=(*found.notes, note))
 
 
 def _guessed(path: Path, scale: float) -> Observation:
@@ -196,21 +196,48 @@ def _guessed(path: Path, scale: float) -> Observation:
 
 
 def read_bag(
-    path: str | Path, topic: str = "", *, scale: float = 1.0, rate: float | None = None
+    path: str | Path, topic: str = "", *, scale: float | None = None, rate: float | None = None
 ) -> list[Observation]:
     """Clouds of one topic in the order of the bag; "" takes the only PointCloud2 topic.
 
     Stamps are the headers' [s since 1970], times of arrival where all headers have 0.
-    scale   metres per unit
+    scale   metres per unit; None: guessed, with a note
     Raises InputError naming file, topic, sample and what is wrong with it; as bags.read_messages
     for the bag itself; for stamps that do not increase or a frame that changes.
     """
     path = Path(path)
+    if not topic and (remedy := depth_images(bags.topics(path))):
+        raise InputError(path, "topics", "depth images", f"a topic of type {CLOUD}", remedy)
     topic, samples = bags.read_messages(path, CLOUD, topic)
+    place, known = f"{path}: {topic}", 1.0 if scale is None else scale
+    try:
+        found = observation_of(path, _decoded(samples, place, known), "PointCloud2", sensor=topic)
+    except InputError as error:
+        if error.remedy != MILLIMETRES or scale is not None:
+            raise
+        clouds = _decoded(samples, place, 1e-3)
+        found = _in_millimetres(observation_of(path, clouds, "PointCloud2", sensor=topic))
+    return [found]
+
+
+def depth_images(topics: Mapping[str, tuple[str, int]]) -> str:
+    """The next step where a bag's topics (name -> type, messages) hold depth images, no clouds."""
+    images = [name for name, (kind, _) in sorted(topics.items()) if kind in IMAGES]
+    depth = [name for name in images if "depth" in name.lower()]
+    if not depth or any(kind == CLOUD for kind, _ in topics.values()):
+        return ""
+    return (
+        f"depth images are not read ({depth[0]}): play the bag through depth_image_proc's "
+        "point_cloud_xyz, and record the PointCloud2 that it publishes"
+    )
+
+
+def _decoded(samples: Sequence[tuple[int, Any]], place: str, scale: float) -> list[Cloud]:
+    """Clouds of the messages of one topic, with their times of arrival [ns]."""
     unset = all(bags.nanoseconds(m.header.stamp) == 0 for _, m in samples)
     clouds: list[Cloud] = []
     for i, (arrival, message) in enumerate(samples):
-        source = f"{path}: {topic}: sample {i}"
+        source = f"{place}: sample {i}"
         stamp = arrival * 1e-9 if unset else None
         cloud = decode_message(message, source, scale=scale, stamp=stamp)
         if clouds and cloud.frame != clouds[-1].frame:
@@ -219,19 +246,21 @@ def read_bag(
         if clouds and not cloud.stamp > clouds[-1].stamp:
             raise InputError(source, "stamp", cloud.stamp, f"later than {clouds[-1].stamp:.9f} s")
         clouds.append(cloud)
-    return [observation_of(path, clouds, "PointCloud2", sensor=topic)]
+    return clouds
 
 
 def observation_of(
-    source: str | Path, clouds: Sequence[Cloud], what: str = "clouds", **rest: Any
-) -> Observation:
-    """The clouds of one static sensor, at their own stamps."""
+    source: str | Path, clouds: Sequence[Cloud], what: str = "clouds",
+    notes: Sequence[str] = (), **rest: Any,
+) -> Observation:  # fmt: skip
+    """The clouds of one static sensor, at their own stamps; with the notes of each, once."""
     table = np.empty(len(clouds), object)
     for i, cloud in enumerate(clouds):
         table[i] = cloud
     return Observation(
         kind="clouds", t=np.array([cloud.stamp for cloud in clouds]), names=(),
-        values={"cloud": table}, source=str(source), frame=clouds[0].frame, format=what, **rest,
+        values={"cloud": table}, source=str(source), frame=clouds[0].frame, format=what,
+        notes=tuple(dict.fromkeys((*notes, *(n for cloud in clouds for n in cloud.notes)))), **rest,
     )  # fmt: skip
 
 
