@@ -1,4 +1,4 @@
-"""Fuzzing of the readers of point clouds: sound PCD and PLY files of every dialect, corrupted.
+"""Fuzzing of the readers of point clouds: PCD and PLY of every dialect, PointCloud2, corrupted.
 
 `./run python -m validation.fuzz_clouds --seconds 3600`.  A reader may refuse with one line that
 begins with the file's name, or return finite points, no more of them than the file has bytes; any
@@ -18,6 +18,7 @@ import numpy as np
 
 from diffsim_ros.errors import InputError
 from diffsim_ros.sensing.clouds.files import read_cloud
+from diffsim_ros.sensing.clouds.packed import PointField, decode
 from validation.fuzz_readers import corrupted_bytes, corrupted_text
 from validation.fuzzing import Finding, main
 
@@ -183,8 +184,10 @@ EVERY = dialects()
 
 
 def program(seed: int, say: Callable[[str], None] | None = None) -> None:
-    """Spoil the file of a seed and read it."""
+    """Spoil the file or message of a seed and read it."""
     rng = random.Random(seed)
+    if rng.random() < 0.2:
+        return _message(rng, say)
     name = rng.choice(list(EVERY))
     file, sound = EVERY[name]
     data = spoiled(rng, name, sound)
@@ -207,6 +210,42 @@ def program(seed: int, say: Callable[[str], None] | None = None) -> None:
         else:
             if not np.isfinite(cloud.points).all() or not 0 < len(cloud) <= len(data):
                 raise Finding(f"{name}: {len(cloud)} points, or one that is not finite")
+
+
+def _message(rng: random.Random, say: Callable[[str], None] | None) -> None:
+    """Decode a PointCloud2 one or more of whose numbers are others."""
+    kind = rng.choice([7, 8, 3])
+    size = {7: 4, 8: 8, 3: 2}[kind]
+    letter = rng.choice("<>") + {7: "f4", 8: "f8", 3: "i2"}[kind]
+    fields = [[axis, size * i, kind] for i, axis in enumerate("xyz")]
+    fields.append(["rgb", 3 * size, 6])
+    step = 3 * size + 4
+    table = np.zeros((20, step), np.uint8)
+    table[:, : 3 * size] = np.round(POINTS).astype(letter).view(np.uint8).reshape(20, -1)
+    numbers = {"width": 5, "height": 4, "point_step": step, "row_step": 5 * step}
+    odd = [0, 1, 3, 4, 19, 20, 255, 2**31 - 1, 2**32 - 1]
+    for _ in range(rng.randrange(4)):
+        draw = rng.random()
+        if draw < 0.5:
+            numbers[rng.choice(list(numbers))] = rng.choice(odd)
+        else:
+            rng.choice(fields)[1 if draw < 0.75 else 2] = rng.choice(odd)
+    if rng.random() < 0.2:
+        fields.append(list(rng.choice(fields)))
+    data = table.tobytes()
+    data = corrupted_bytes(rng, data) if rng.random() < 0.5 else data
+    if say is not None:
+        say(f"message: {numbers}, {fields}, {len(data)} bytes")
+    given = [PointField(*field) for field in fields]
+    big = rng.random() < 0.5
+    try:
+        cloud = decode(given, data, is_bigendian=big, source="topic", **numbers)
+    except InputError:
+        return
+    except Exception as error:
+        raise Finding(f"message: {type(error).__name__}: {error}"[:500]) from error
+    if not np.isfinite(cloud.points).all() or not 0 < len(cloud) <= len(data):
+        raise Finding(f"message: {len(cloud)} points, or one that is not finite")
 
 
 if __name__ == "__main__":
