@@ -209,15 +209,30 @@ def read_bag(
     if not topic and (remedy := depth_images(bags.topics(path))):
         raise InputError(path, "topics", "depth images", f"a topic of type {CLOUD}", remedy)
     topic, samples = bags.read_messages(path, CLOUD, topic)
-    place, known = f"{path}: {topic}", 1.0 if scale is None else scale
+    unset = all(bags.nanoseconds(m.header.stamp) == 0 for _, m in samples)
+    guessed, scale = scale is None, _metres(samples[0][1]) if scale is None else scale
+    clouds: list[Cloud] = []
+    for i, (arrival, message) in enumerate(samples):
+        source = f"{path}: {topic}: sample {i}"
+        stamp = arrival * 1e-9 if unset else None
+        cloud = decode_message(message, source, scale=scale, stamp=stamp)
+        if clouds and cloud.frame != clouds[-1].frame:
+            rule = f"the same frame throughout, {clouds[-1].frame!r}"
+            raise InputError(source, "frame_id", cloud.frame, rule)
+        if clouds and not cloud.stamp > clouds[-1].stamp:
+            raise InputError(source, "stamp", cloud.stamp, f"later than {clouds[-1].stamp:.9f} s")
+        clouds.append(cloud)
+    found = observation_of(path, clouds, "PointCloud2", sensor=topic)
+    return [_in_millimetres(found) if guessed and scale != 1.0 else found]
+
+
+def _metres(message: Any) -> float:
+    """Metres per unit of a cloud: 1, or 0.001 where it is too far for metres."""
     try:
-        found = observation_of(path, _decoded(samples, place, known), "PointCloud2", sensor=topic)
+        decode_message(message, "")
     except InputError as error:
-        if error.remedy != MILLIMETRES or scale is not None:
-            raise
-        clouds = _decoded(samples, place, 1e-3)
-        found = _in_millimetres(observation_of(path, clouds, "PointCloud2", sensor=topic))
-    return [found]
+        return 1e-3 if error.remedy == MILLIMETRES else 1.0
+    return 1.0
 
 
 def depth_images(topics: Mapping[str, tuple[str, int]]) -> str:
@@ -230,23 +245,6 @@ def depth_images(topics: Mapping[str, tuple[str, int]]) -> str:
         f"depth images are not read ({depth[0]}): play the bag through depth_image_proc's "
         "point_cloud_xyz, and record the PointCloud2 that it publishes"
     )
-
-
-def _decoded(samples: Sequence[tuple[int, Any]], place: str, scale: float) -> list[Cloud]:
-    """Clouds of the messages of one topic, with their times of arrival [ns]."""
-    unset = all(bags.nanoseconds(m.header.stamp) == 0 for _, m in samples)
-    clouds: list[Cloud] = []
-    for i, (arrival, message) in enumerate(samples):
-        source = f"{place}: sample {i}"
-        stamp = arrival * 1e-9 if unset else None
-        cloud = decode_message(message, source, scale=scale, stamp=stamp)
-        if clouds and cloud.frame != clouds[-1].frame:
-            rule = f"the same frame throughout, {clouds[-1].frame!r}"
-            raise InputError(source, "frame_id", cloud.frame, rule)
-        if clouds and not cloud.stamp > clouds[-1].stamp:
-            raise InputError(source, "stamp", cloud.stamp, f"later than {clouds[-1].stamp:.9f} s")
-        clouds.append(cloud)
-    return clouds
 
 
 def observation_of(
