@@ -23,6 +23,7 @@ from ..npz import npz_names
 from ..tables import SAMPLE_LINES, read_sheet, table_of
 from . import bags, hints
 from .blanks import parted
+from .clouds.files import depth_images
 from .columns import TEXTS, check_seconds
 from .formats import Export, Format, Reader, SensorKind
 from .messages import STATIC
@@ -180,7 +181,8 @@ def _bag(
     }
     if not known:
         got = ", ".join(f"{t} ({kind})" for t, (kind, _) in sorted(topics.items())) or "no topics"
-        raise InputError(path, "topics", got, "a topic of type " + ", ".join(readers()))
+        rule = "a topic of type " + ", ".join(readers())
+        raise InputError(path, "topics", got, rule, depth_images(topics))
     found, errors = [], []
     for topic, kind in known.items():
         if not topics[topic][1] and any(topics[other][1] for other in known):

@@ -101,11 +101,15 @@ BAD = {
         {"change": {"fields": named([*XYZ[:2], ("Z", 8, 7)])}}, "did you mean 'Z'"
     ),
     "wrong type": (
-        {"change": {"fields": named([("x", 0, 4), *XYZ[1:]])}}, "field x.*UINT16.*FLOAT32"
+        {"change": {"fields": named([("x", 0, 9), *XYZ[1:]])}}, "field x.*datatype 9.*FLOAT32"
+    ),
+    "x twice": ({"change": {"fields": named([*XYZ, XYZ[0]])}}, "field x.*given twice"),
+    "overlapping": (
+        {"change": {"fields": named([*XYZ[:2], ("z", 6, 7)])}}, "field z.*offset 6.*at least 8"
     ),
     "cut": ({"change": {"data": bytes(70)}}, "70 bytes.*72 bytes"),
     "outside": ({"change": {"point_step": 10}}, "field z.*offset 8.*10 bytes"),
-    "short rows": ({"change": {"row_step": 71}}, "row_step.*71.*72"),
+    "short rows": ({"change": {"row_step": 71, "data": bytes(71)}}, "row_step.*71.*72"),
     "empty": ({"change": {"width": 0, "data": b""}}, "at least one point"),
     "all NaN": ({"points": np.full((6, 3), np.nan)}, "6 not finite.*at least one finite point"),
     "millimetres": ({"points": 1000 * POINTS}, "metres.*scale: 0.001"),
@@ -148,3 +152,46 @@ def test_moving_a_cloud_moves_its_eye():
     np.testing.assert_allclose(moved.points, POINTS @ turn.T + [1, 2, 3])
     np.testing.assert_array_equal(moved.eye, [1, 2, 3])
     assert moved.frame == "world"
+
+
+@pytest.mark.parametrize("height", [1, 2, 3])
+@pytest.mark.parametrize("row", [1, 71, 96 * 6, 4096])
+def test_rows_without_padding_are_read_whatever_row_step_says(row, height):
+    data, width, right = table(XYZ, 16, height=height)
+    how = {"width": width, "height": height, "point_step": 16, "is_bigendian": False}
+    cloud = decode(named(XYZ), data, row_step=row, source="c", **how)
+    np.testing.assert_array_equal(cloud.points, POINTS)
+    assert ("row_step is wrong" in cloud.notes[0]) if row != right else not cloud.notes
+    assert not decode(named(XYZ), data, row_step=right, source="c", **how).notes
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize("scale", [1.0, 1e-3])
+@pytest.mark.parametrize("kind", [7, 8])
+def test_a_wrong_flag_of_byte_order_is_seen(kind, scale, order, recwarn):
+    size = 4 if kind == 7 else 8
+    fields = [(axis, size * i, kind) for i, axis in enumerate("xyz")]
+    fields.append(("rgb", 3 * size, 6))
+    step = 3 * size + 4
+    data, width, row = table(fields, step, order=order, points=POINTS / scale)
+    how = {"width": width, "height": 1, "point_step": step, "row_step": row, "source": "c"}
+    for flag in (False, True):
+        cloud = decode(named(fields), data, is_bigendian=flag, scale=scale, **how)
+        np.testing.assert_allclose(cloud.points, POINTS, rtol=1e-6)
+        np.testing.assert_allclose(cloud.colour, BYTES / 255)
+        says = f"is_bigendian is {'set' if flag else 'not set'}"
+        assert cloud.notes[0].startswith(says) if flag != (order == ">") else not cloud.notes
+    assert not recwarn.list
+
+
+@pytest.mark.parametrize("kind", ["i2", "u2", "i4", "i1"])
+def test_whole_numbers_are_places_too(kind):
+    places = np.abs(np.round(20 * POINTS)).astype(f"<{kind}")
+    number = {"i1": 1, "i2": 3, "u2": 4, "i4": 5}[kind]
+    fields = [PointField(a, i * places.itemsize, number) for i, a in enumerate("xyz")]
+    step = 3 * places.itemsize
+    cloud = decode(
+        fields, places.tobytes(), width=6, height=1, point_step=step, row_step=6 * step,
+        is_bigendian=False, source="c", scale=0.001,
+    )  # fmt: skip
+    np.testing.assert_allclose(cloud.points, 0.001 * places[places.any(axis=1)])

@@ -14,6 +14,14 @@ FAR = 200.0
 """Median distance [m] beyond which a cloud is taken for one in millimetres."""
 
 
+FARTHEST = 1e6
+"""Distance [m] beyond which a return is none."""
+
+
+MILLIMETRES = "if these are millimetres, give scale: 0.001"
+"""Remedy for a cloud that is too far by as much as that."""
+
+
 @dataclass(frozen=True, eq=False)
 class Cloud:
     """Points of one frame, none of them NaN.
@@ -27,6 +35,7 @@ class Cloud:
     eye      where the sensor is, in `frame` [m]                                   (3,)
     source   file or topic and sample, for messages
     dropped  reason -> number of returns that are not points
+    notes    what was read otherwise than its header states
     """
 
     points: np.ndarray
@@ -38,6 +47,7 @@ class Cloud:
     eye: np.ndarray = field(default_factory=lambda: np.zeros(3))
     source: str = "cloud"
     dropped: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.points)
@@ -62,11 +72,13 @@ class Cloud:
 
 def checked(
     points: np.ndarray, colour: np.ndarray | None = None, *, source: str,
-    shape: tuple[int, int] | None = None, scale: float = 1.0, **rest: Any,
+    shape: tuple[int, int] | None = None, scale: float = 1.0,
+    dropped: Mapping[str, int] | None = None, **rest: Any,
 ) -> Cloud:  # fmt: skip
     """A Cloud of raw returns (n, 3), any of them NaN, infinite or exactly zero (no return).
 
-    scale   metres per unit of the points
+    scale    metres per unit of the points
+    dropped  what was left out before
     Raises InputError where nothing is left, or the numbers seem to be millimetres.
     """
     raw = np.asarray(points, np.float64)
@@ -76,26 +88,29 @@ def checked(
         raise InputError(source, "points", 0, "at least one point", "the cloud is empty")
     finite = np.isfinite(raw).all(axis=1)
     zero = finite & ~raw.any(axis=1)
-    good = finite & ~zero
-    dropped = {"not finite": int((~finite).sum()), "zero": int(zero.sum())}
-    if not good.any():
-        what = f"{len(raw)} returns, {dropped['not finite']} not finite, {dropped['zero']} zero"
+    there = finite & ~zero
+    counts = {"not finite": int((~finite).sum()), "zero": int(zero.sum())}
+    counts.update(dropped or {})
+    if not there.any():
+        what = f"{len(raw)} returns, {counts['not finite']} not finite, {counts['zero']} zero"
         raise InputError(source, "points", what, "at least one finite point", "nothing in range?")
-    kept = scale * raw[good]
+    with np.errstate(over="ignore", invalid="ignore"):
+        eye = np.asarray(rest.get("eye", np.zeros(3)), float)
+        away = np.linalg.norm(scale * raw[there] - eye, axis=1)
+    far = float(np.median(away))
+    if far > FAR:
+        rule, odd = f"metres, median below {FAR:g} m", "of another byte order or type?"
+        remedy = MILLIMETRES if far < 1000 * FAR else odd
+        raise InputError(source, "points", f"median distance {far:.4g}", rule, remedy)
+    good = np.flatnonzero(there)[away <= FARTHEST]
+    counts["farther than 1000 km"] = int((away > FARTHEST).sum())
     grid = shape if shape is not None and shape[0] > 1 else None
-    cloud = Cloud(
-        kept,
+    return Cloud(
+        scale * raw[good],
         None if colour is None else np.asarray(colour, np.float64)[good],
         shape=None if grid is None else (grid[0], grid[1]),
-        pixel=None if grid is None else np.flatnonzero(good),
+        pixel=None if grid is None else good,
         source=source,
-        dropped={reason: count for reason, count in dropped.items() if count},
+        dropped={reason: count for reason, count in counts.items() if count},
         **rest,
     )
-    far = float(np.median(np.linalg.norm(kept - cloud.eye, axis=1)))
-    if far > FAR:
-        raise InputError(
-            source, "points", f"median distance {far:.4g}", f"metres, median below {FAR:g} m",
-            "if these are millimetres, give scale: 0.001",
-        )  # fmt: skip
-    return cloud

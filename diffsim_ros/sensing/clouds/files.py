@@ -1,4 +1,4 @@
-"""Clouds in files and bags: PCD and PLY (ascii, binary, compressed) by Open3D, PointCloud2.
+"""Clouds in files and bags: PCD, PLY, PointCloud2.
 
 A sequence is a folder of such files, or one NPZ: `points` (m, 3) of all frames in a row, `count`
 (f,) points of each frame, `t` (f,) [s], optional `colour` (m, 3), `frame` and `eye` (3,).
@@ -7,8 +7,7 @@ A sequence is a folder of such files, or one NPZ: `points` (m, 3) of all frames 
 from __future__ import annotations
 
 import io
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import InputError
-from ...files import is_folder, require_regular
+from ...files import is_folder, read_bytes, require_regular
 from ...npz import read_npz
 from ...output import write_bytes
 from .. import bags
@@ -25,17 +24,18 @@ from ..clock import clock
 from ..formats import Format, SensorKind
 from ..messages import CLOUD
 from ..observation import Observation
-from .cloud import Cloud, checked
-from .headers import read_header
-from .library import open3d
+from .cloud import MILLIMETRES, Cloud, checked
+from .names import NamedStamps, stamps_of
 from .packed import decode_message
+from .pcd import read_pcd
+from .ply import read_ply
+from .table import BEYOND, LARGEST
 
 SUFFIXES = (".pcd", ".ply")
 KEYS = ("points", "count", "t")
+IMAGES = ("sensor_msgs/msg/Image", "sensor_msgs/msg/CompressedImage")
 LOOKED_AT = 5000
 """Points of a live cloud that a check of it uses, about."""
-MILLIMETRES = "if these are millimetres"
-"""Rule of clouds.cloud for a cloud that is too far."""
 
 
 def read_cloud(
@@ -48,27 +48,13 @@ def read_cloud(
     path = Path(path)
     if path.suffix.lower() not in SUFFIXES:
         raise InputError(path, "", path.suffix, "a point cloud: " + ", ".join(SUFFIXES))
-    require_regular(path, "a readable .pcd or .ply file")
-    header = read_header(path)
-    module = open3d()
-    quiet = module.utility.VerbosityContextManager(module.utility.VerbosityLevel.Error)
-    try:
-        with quiet:
-            found = module.t.io.read_point_cloud(
-                str(path), remove_nan_points=False, remove_infinite_points=False
-            )
-        table = {name: values.numpy() for name, values in found.point.items()}
-    except (RuntimeError, ValueError, MemoryError, IndexError) as error:  # of Open3D
-        raise InputError(path, "data", str(error), "a point cloud") from error
-    if len(table.get("positions", ())) != header.count:
-        got = len(table.get("positions", ()))
-        raise InputError(path, "data", f"{got} points", f"the {header.count} of its header")
-    colour = table.get("colors")
-    if colour is not None:
-        colour = colour / 255.0 if colour.dtype == np.uint8 else colour
+    what = "a readable .pcd or .ply file"
+    data = read_bytes(path, what, limit=require_regular(path, what, limit=LARGEST))
+    table = (read_pcd if path.suffix.lower() == ".pcd" else read_ply)(path, data)
     return checked(
-        table["positions"], colour, source=str(path), shape=header.shape, scale=scale,
-        eye=scale * header.eye, stamp=stamp, frame=frame,
+        table.points, table.colour, source=str(path), shape=table.shape, scale=scale,
+        eye=scale * table.eye, stamp=stamp, frame=frame, dropped={BEYOND: table.beyond},
+        notes=table.notes,
     )  # fmt: skip
 
 
@@ -77,8 +63,8 @@ def read_sequence(
 ) -> list[Cloud]:
     """Clouds of a folder of .pcd and .ply files, or of an NPZ, in order of time.
 
-    Stamps of files are their names, seconds with a decimal point or whole nanoseconds; of other
-    names, in alphabetical order, `rate` [Hz] gives them.
+    Stamps of files are their names, as names.stamps_of reads them; of other names, in alphabetical
+    order, `rate` [Hz] gives them.
     Raises InputError as read_cloud, and for stamps that are not increasing.
     """
     path = Path(path)
@@ -94,21 +80,17 @@ def _folder(path: Path, rate: float | None, scale: float, frame: str) -> list[Cl
     files = sorted(f for f in path.iterdir() if f.suffix.lower() in SUFFIXES)
     if not files:
         raise InputError(path, "", "no .pcd or .ply file", "a folder of point clouds")
-    named = [_stamp(f.stem) for f in files]
-    stamps = [stamp for stamp in named if stamp is not None]
+    named = stamps_of([file.stem for file in files])
+    stamps = [stamp for stamp in named.stamps if stamp is not None]
     if len(stamps) < len(files):
         if rate is None:
             rule = "stamps as file names (1.033.pcd, or nanoseconds), or a rate [Hz]"
-            raise InputError(path, "file names", files[named.index(None)].name, rule)
-        stamps = [i / rate for i in range(len(files))]
+            raise InputError(path, "file names", files[named.stamps.index(None)].name, rule)
+        stamps, named = [i / rate for i in range(len(files))], NamedStamps([])
     order = np.argsort(stamps, kind="stable")
-    return [read_cloud(files[i], scale=scale, stamp=stamps[i], frame=frame) for i in order]
-
-
-def _stamp(stem: str) -> float | None:
-    if re.fullmatch(r"\d+\.\d+", stem):
-        return float(stem)
-    return int(stem) * 1e-9 if re.fullmatch(r"\d{16,19}", stem) else None
+    clouds = [read_cloud(files[i], scale=scale, stamp=stamps[i], frame=frame) for i in order]
+    clouds[0] = replace(clouds[0], notes=(*named.notes, *clouds[0].notes))
+    return clouds
 
 
 def _npz(path: Path, scale: float, frame: str) -> list[Cloud]:
@@ -189,11 +171,14 @@ def read_files(
     try:
         return [_guessed(path, 1.0)]
     except InputError as error:
-        if MILLIMETRES not in error.remedy:
+        if error.remedy != MILLIMETRES:
             raise
-    found = _guessed(path, 1e-3)
+    return [_in_millimetres(_guessed(path, 1e-3))]
+
+
+def _in_millimetres(found: Observation) -> Observation:
     note = "places are in millimetres: give scale: 0.001 when estimating"
-    return [replace(found, scale=1e-3, notes=(*found.notes, note))]
+    return replace(found, scale=1e-3, notes=(*found.notes, note))
 
 
 def _guessed(path: Path, scale: float) -> Observation:
@@ -211,18 +196,21 @@ def _guessed(path: Path, scale: float) -> Observation:
 
 
 def read_bag(
-    path: str | Path, topic: str = "", *, scale: float = 1.0, rate: float | None = None
+    path: str | Path, topic: str = "", *, scale: float | None = None, rate: float | None = None
 ) -> list[Observation]:
     """Clouds of one topic in the order of the bag; "" takes the only PointCloud2 topic.
 
     Stamps are the headers' [s since 1970], times of arrival where all headers have 0.
-    scale   metres per unit
+    scale   metres per unit; None: guessed, with a note
     Raises InputError naming file, topic, sample and what is wrong with it; as bags.read_messages
     for the bag itself; for stamps that do not increase or a frame that changes.
     """
     path = Path(path)
+    if not topic and (remedy := depth_images(bags.topics(path))):
+        raise InputError(path, "topics", "depth images", f"a topic of type {CLOUD}", remedy)
     topic, samples = bags.read_messages(path, CLOUD, topic)
     ns, notes = bags.times_of(samples)
+    guessed, scale = scale is None, _metres(samples[0][1]) if scale is None else scale
     clouds: list[Cloud] = []
     for i, (_, message) in enumerate(samples):
         source = f"{path}: {topic}: sample {i}"
@@ -234,19 +222,43 @@ def read_bag(
             raise InputError(source, "stamp", cloud.stamp, f"later than {clouds[-1].stamp:.9f} s")
         clouds.append(cloud)
         samples[i] = (0, None)  # a recording need not be in memory twice
-    return [observation_of(path, clouds, "PointCloud2", sensor=topic, notes=notes)]
+    found = observation_of(path, clouds, "PointCloud2", sensor=topic, notes=notes)
+    return [_in_millimetres(found) if guessed and scale != 1.0 else found]
+
+
+def _metres(message: Any) -> float:
+    """Metres per unit of a cloud: 1, or 0.001 where it is too far for metres."""
+    try:
+        decode_message(message, "")
+    except InputError as error:
+        return 1e-3 if error.remedy == MILLIMETRES else 1.0
+    return 1.0
+
+
+def depth_images(topics: Mapping[str, tuple[str, int]]) -> str:
+    """The next step where a bag's topics (name -> type, messages) hold depth images, no clouds."""
+    images = [name for name, (kind, _) in sorted(topics.items()) if kind in IMAGES]
+    depth = [name for name in images if "depth" in name.lower()]
+    if not depth or any(kind == CLOUD for kind, _ in topics.values()):
+        return ""
+    return (
+        f"depth images are not read ({depth[0]}): play the bag through depth_image_proc's "
+        "point_cloud_xyz, and record the PointCloud2 that it publishes"
+    )
 
 
 def observation_of(
-    source: str | Path, clouds: Sequence[Cloud], what: str = "clouds", **rest: Any
-) -> Observation:
-    """The clouds of one static sensor, at their own stamps."""
+    source: str | Path, clouds: Sequence[Cloud], what: str = "clouds",
+    notes: Sequence[str] = (), **rest: Any,
+) -> Observation:  # fmt: skip
+    """The clouds of one static sensor, at their own stamps; with the notes of each, once."""
     table = np.empty(len(clouds), object)
     for i, cloud in enumerate(clouds):
         table[i] = cloud
     return Observation(
         kind="clouds", t=np.array([cloud.stamp for cloud in clouds]), names=(),
-        values={"cloud": table}, source=str(source), frame=clouds[0].frame, format=what, **rest,
+        values={"cloud": table}, source=str(source), frame=clouds[0].frame, format=what,
+        notes=tuple(dict.fromkeys((*notes, *(n for cloud in clouds for n in cloud.notes)))), **rest,
     )  # fmt: skip
 
 

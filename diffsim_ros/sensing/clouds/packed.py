@@ -7,6 +7,8 @@ only `decode` and `encode` interpret the bytes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,8 +23,19 @@ NAMES = {
     8: "FLOAT64",
 }  # fmt: skip
 AXES = ("x", "y", "z")
-FLOATS = (7, 8)
 PACKED = (5, 6, 7)
+SMALLEST, LARGEST, MOST_USUAL = 1e-7, 1e6, 0.9
+"""Sizes of usual coordinates, in metres or millimetres; the share of them in a cloud, at least.
+
+The bytes of random numbers in the wrong order pass in a sixth of all coordinates.
+"""
+ROW_STEP = (
+    "row_step is wrong: data has the bytes of height x width x point_step, rows without padding"
+)
+ORDER = (
+    "is_bigendian is {flag}, but the numbers make sense in the other order only: it was taken, the "
+    "driver's flag is wrong"
+)
 
 
 class PointField(NamedTuple):
@@ -40,29 +53,34 @@ def decode(
 ) -> Cloud:  # fmt: skip
     """The cloud in `data` (bytes, array or memoryview); `fields` have PointField's attributes.
 
-    Fields may come in any order, with gaps, of any other names; x, y, z are FLOAT32 or FLOAT64;
-    colour is rgb or rgba (32 bits, red in bits 16 to 23, FLOAT32, UINT32 or INT32) or r, g, b.
+    Fields may come in any order, with gaps, of any other names; x, y, z are of any datatype; colour
+    is rgb or rgba (32 bits, red in bits 16 to 23, FLOAT32, UINT32 or INT32) or r, g, b.
+    The cloud's notes name what a driver states wrongly: row_step where `data` has rows without
+    padding, is_bigendian where the numbers make sense in the other order only.
     thin   only every so many points are read (the cloud is then not organised)
     rest   stamp, frame, eye of the Cloud
     Raises InputError naming source, field and value: a missing or wrongly typed field, one that
     ends outside of the point, data of another length than the header states, an empty cloud.
     """
     table = {f.name: f for f in fields}
-    for axis in AXES:
-        _require(table, axis, FLOATS, source)
+    _check_fields(fields, table, source)
     raw = memoryview(data).cast("B") if not isinstance(data, np.ndarray) else data.view(np.uint8)
     count, row = width * height, row_step or width * point_step
     if count == 0:
         raise InputError(source, "width x height", (width, height), "at least one point")
-    if point_step < 1 or row < width * point_step:
-        rule = f"at least width x point_step = {width * point_step} bytes"
+    notes: tuple[str, ...] = ()
+    dense = width * point_step
+    if point_step > 0 and row != dense and len(raw) == height * dense != height * row:
+        row, notes = dense, (ROW_STEP,)
+    if point_step < 1 or row < dense:
+        rule = f"at least width x point_step = {dense} bytes"
         raise InputError(source, "row_step", row_step, rule)
     if len(raw) != height * row:
         rule = f"{height * row} bytes = height {height} x row_step {row}"
         raise InputError(source, "data", f"{len(raw)} bytes", rule)
     order = ">" if is_bigendian else "<"
 
-    def column(name: str, datatype: int | None = None) -> np.ndarray:
+    def column(name: str, datatype: int | None = None, order: str = order) -> np.ndarray:
         f = table[name]
         kind = np.dtype(order + TYPES[datatype or f.datatype])
         if f.offset < 0 or f.offset + kind.itemsize > point_step:
@@ -71,12 +89,48 @@ def decode(
         values = np.ndarray((height, width), kind, raw, f.offset, (row, point_step))
         return values.ravel()[::thin]
 
-    points = np.stack([column(axis).astype(np.float64) for axis in AXES], axis=1)
+    points = _points(column, order)
+    if not _sensible(points):
+        other = "<" if is_bigendian else ">"
+        swapped = _points(column, other)
+        if _sensible(swapped):
+            flag = "set" if is_bigendian else "not set"
+            points, notes = swapped, (*notes, ORDER.format(flag=flag))
+            column = partial(column, order=other)
     colour = _colour(table, column, source)
     return checked(
         points, colour, source=source, shape=(height, width) if thin == 1 else None, scale=scale,
-        **rest,
+        notes=notes, **rest,
     )  # fmt: skip
+
+
+def _check_fields(fields: Sequence[Any], table: Mapping[str, Any], source: str) -> None:
+    """Raise unless x, y, z are there, once each, in bytes of their own."""
+    ends: list[tuple[int, int, str]] = []
+    for axis in AXES:
+        _require(table, axis, tuple(TYPES), source)
+        if sum(f.name == axis for f in fields) > 1:
+            raise InputError(source, f"field {axis}", "given twice", "each of x, y, z once")
+        size = np.dtype(TYPES[table[axis].datatype]).itemsize
+        ends.append((table[axis].offset, table[axis].offset + size, axis))
+    ends.sort()
+    for (_, end, before), (begin, _, axis) in pairwise(ends):
+        if begin < end:
+            rule = f"an offset of at least {end}, after {before}"
+            raise InputError(source, f"field {axis}", f"offset {begin}", rule)
+
+
+def _points(column: Callable[..., np.ndarray], order: str) -> np.ndarray:
+    with np.errstate(invalid="ignore"):  # of signalling NaN
+        return np.stack([column(axis, order=order).astype(np.float64) for axis in AXES], axis=1)
+
+
+def _sensible(points: np.ndarray) -> bool:
+    """Whether most coordinates that are neither 0 nor NaN are lengths, be it in millimetres."""
+    size = np.abs(points[np.isfinite(points).all(axis=1) & points.any(axis=1)])
+    size = size[size > 0.0]
+    usual = (size > SMALLEST) & (size < LARGEST)
+    return bool(len(size) and usual.mean() > MOST_USUAL)
 
 
 def decode_message(

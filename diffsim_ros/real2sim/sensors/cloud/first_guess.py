@@ -20,7 +20,7 @@ from ....errors import InputError
 from ....rotation import quat_between, quat_matrix
 from ....sensing.check import Examined
 from ....sensing.clouds.cloud import Cloud
-from ....sensing.clouds.options import DepthNoise, read_cloud_options
+from ....sensing.clouds.options import OBJECT, DepthNoise, read_cloud_options
 from ....sensing.clouds.planes import Plane, find_planes, is_floor
 from ....sensing.findings import FEW_POINTS
 from ....sensing.flight import G
@@ -33,8 +33,14 @@ STAYS = 0.4
 """Share of the frames in which a cell is occupied that holds no moving body."""
 MARGIN = 0.15
 """Of the box around what moves [m]."""
-ENOUGH = 10
-"""Points above the floor that make a body in a frame."""
+ENOUGH = int(str(OBJECT["points"].default))
+"""Points above the floor that make a body in a frame, as in the pipeline."""
+SPARSE = 10
+"""The same of sparse clouds, where most frames have fewer; it is written into the estimation."""
+MOSTLY = 0.8
+"""Share of the frames with SPARSE points that must have ENOUGH, or the cloud is sparse."""
+ON_FLOOR = 100
+"""Points of the floor at the body's distances that show its roughness."""
 LEAST = 4
 """Frames that must see the body."""
 DENSITY = 100.0
@@ -60,7 +66,7 @@ class View:
     position [m], orientation (x, y, z, w) of the sensor;  rms of the floor's points [m]
     noise       of a point, as the floor and the distance of neighbours show it
     low, high   box around the body's path [m];  radius of a ball through its points [m]
-    frames      that show it
+    frames      that show it;  points: of it in a frame at least
     """
 
     position: np.ndarray
@@ -71,6 +77,7 @@ class View:
     high: np.ndarray
     radius: float
     frames: int
+    points: int
 
 
 def make(examined: Sequence[Examined], folder: Path, given: Given) -> First:
@@ -93,6 +100,9 @@ def make(examined: Sequence[Examined], folder: Path, given: Given) -> First:
         notes.append(f"a ball of diameter {size[0]:.3f} m, through its points, is assumed (--size)")
     if given.mass is None:
         notes.append(f"the density is a guess, {DENSITY:g} kg/m^3: weigh the body (--mass)")
+    if view.points < ENOUGH:
+        text = f"few points show the body: from {view.points} on count in a frame (object.points)"
+        notes.append(text)
     notes.append(f"stiffness starts at a guess, {YOUNG:g} Pa; its bounds span 1 kPa to 10 MPa")
     scene = _scene(size, density, float(np.ptp(examined[0].stream.t)))
     return First(scene, _estimation(view, size, paths, examined[0].stream), {}, tuple(notes))
@@ -118,9 +128,10 @@ def view_of(stream: Observation) -> View:
     position = np.array([0.0, 0.0, -floor.offset])
     moved = [cloud.moved(turn, position, "world") for cloud in clouds]
     moving = _moving(moved, 3.0 * floor.rms)
-    detected = [part for part in moving if len(part) >= ENOUGH]
+    enough = _enough([len(part) for part in moving])
+    detected = [part for part in moving if len(part) >= enough]
     if len(detected) < LEAST:
-        rule = f"at least {LEAST} in which {ENOUGH} points or more move above the floor"
+        rule = f"at least {LEAST} in which {enough} points or more move above the floor"
         got = f"{len(detected)} of {len(moving)}, at most {max(map(len, moving))} points"
         remedy = "record the whole throw, the body not at rest in most frames"
         if max(map(len, clouds)) <= FEW_POINTS:
@@ -131,7 +142,13 @@ def view_of(stream: Observation) -> View:
     radius = float(np.median([_ball(part) for part in detected]))
     body = np.concatenate(detected)
     noise = _noise(clouds[0], points, floor, np.linalg.norm(body - moved[0].eye, axis=1))
-    return View(position, orientation, floor.rms, noise, low, high, radius, len(detected))
+    return View(position, orientation, floor.rms, noise, low, high, radius, len(detected), enough)
+
+
+def _enough(counts: Sequence[int]) -> int:
+    """Points that make a body in a frame: ENOUGH, of sparse clouds fewer."""
+    many, some = (sum(count >= least for count in counts) for least in (ENOUGH, SPARSE))
+    return ENOUGH if many >= LEAST and many >= MOSTLY * some else SPARSE
 
 
 def _noise(cloud: Cloud, points: np.ndarray, floor: Plane, distances: np.ndarray) -> DepthNoise:
@@ -149,7 +166,7 @@ def _noise(cloud: Cloud, points: np.ndarray, floor: Plane, distances: np.ndarray
     low, high = np.quantile(distances, (0.05, 0.95))
     r = np.linalg.norm(away, axis=1)
     near = np.abs(height) < CELL
-    if np.count_nonzero(near & (low < r) & (r < high)) >= ENOUGH**2:
+    if np.count_nonzero(near & (low < r) & (r < high)) >= ON_FLOOR:
         near &= (low < r) & (r < high)
     near &= np.abs(height) <= TAILS * float(np.median(np.abs(height[near])))
     cosine = (_directions(away[near]) @ floor.normal) ** 2
@@ -215,12 +232,15 @@ def _estimation(
     def numbers(values: Iterable[float]) -> str:
         return ", ".join(f"{value:.6g}" for value in values)
 
+    sparse = view.points < ENOUGH
     turning = "\n  turning: true         # a box turns: its orientation and spin are found too"
     return filled(
         __file__, "first_estimation.yaml", train=train, validate=validate, g=G,
         turning=turning if len(size) == 3 else "", scale=stream.scale,
         position=numbers(view.position), orientation=numbers(view.orientation),
         low=numbers([*view.low[:2], -0.1]), high=numbers(view.high),
-        plane=max(4.0 * view.rms, 0.01), near=0.4 * max(size), object=0.3 * max(size),
+        plane=max(4.0 * view.rms, 0.01), near=(0.6 if sparse else 0.4) * max(size),
+        neighbours=2 if sparse else 5, object=(0.5 if sparse else 0.3) * max(size),
+        points=f", points: {view.points}, least: 2" if sparse else "",
         along=view.noise.constant, lateral=view.noise.lateral, young=YOUNG,
     )  # fmt: skip
