@@ -1,12 +1,14 @@
-"""A part of validation/mesh_numbers.py: one ball, on a coarse mesh."""
+"""A part of validation/mesh_numbers.py: one ball, fitted on a coarse mesh of linear tets."""
 
 import pytest
 
 from validation import mesh_numbers
 
 
-def test_a_ball_whose_truth_has_another_element(tmp_path):
+def test_a_ball_whose_truth_has_another_element():
     pytest.importorskip("open3d")
-    row = mesh_numbers.one((0.0, {"layers": 1}), 0, None)
-    found = mesh_numbers.summary([row], 0.1)
-    assert found["bodies"] == 1 and set(row["parameters"]) == {"young", "viscosity", "friction"}
+    found = mesh_numbers.study(0.1)
+    assert found["bodies"] == 1 and found["silently_off"] == 0
+    (row,) = found["rows"]
+    assert set(row["parameters"]) == {"young", "viscosity", "friction"}
+    assert row["element"] == "p1" and "element p1 of body is too stiff" in row["reason"]
