@@ -40,6 +40,8 @@ SPARE = 2.0
 """By which shifts at the guess are taken larger: they are not those at the end of the fit."""
 GROWTH = 16.0
 """Times that rollouts take on a mesh twice as fine, about."""
+LITTLE = 1.5
+"""By which a mesh is made finer that needs no more than that: its error falls about as h^2."""
 
 
 @dataclass
@@ -51,7 +53,7 @@ class _Tried:
     """
 
     step: float
-    times: int
+    times: float
     most: dict[str, float] = field(default_factory=dict)
     worst: dict[str, str] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
@@ -118,9 +120,9 @@ def _study(
     own["data"].pop("validate", None)
     own["fit"] = {**content.get("fit", {}), "horizons": [0]}
     trials: list | None = None
-    step, times = float(_number(described["world"]["step"])), 1
+    step, times = float(_number(described["world"]["step"])), 1.0
     for _ in range(MOST_ROUNDS):
-        report(f"trying steps of {step:.3g} s and a mesh {times} times as fine as the guess")
+        report(f"trying steps of {step:.3g} s and a mesh {times:g} times as fine as the guess")
         changed = _changed(described, step, times)
         experiment = experiment_of(load_estimation({**own, "scene": changed}, base=folder))
         if trials is None:
@@ -136,11 +138,13 @@ def _study(
         tried.append(one)
         now, known = time.monotonic(), sum(one.seconds.values())
         shorter = one.most.get("step", 0.0) > 1.0 and now + 3.0 * known < limits.until
-        smaller = one.most.get("mesh", 0.0) > 1.0 and now + GROWTH * known < limits.until
+        factor = LITTLE if one.most.get("mesh", 0.0) < LITTLE**2 else 2.0
+        longer = GROWTH ** math.log2(factor) * known
+        smaller = one.most.get("mesh", 0.0) > 1.0 and now + longer < limits.until
         if shorter:
             step /= times_finer(one.most["step"])
         if smaller:
-            times *= 2
+            times *= factor
         if not shorter and not smaller:
             break
 
@@ -176,7 +180,7 @@ def _number(value: object) -> float:
     return float(value)  # type: ignore[arg-type]
 
 
-def _changed(described: dict, step: float, times: int) -> dict:
+def _changed(described: dict, step: float, times: float) -> dict:
     """The scene with another step, its rows where they were, and a finer mesh."""
     world = dict(described["world"])
     before = _number(world["step"])

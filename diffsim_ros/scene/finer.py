@@ -7,6 +7,7 @@ mesh cut off: its radius changes with them.
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
@@ -46,8 +47,9 @@ def numbered(description: Mapping) -> str:
     return ""
 
 
-def finer(description: Mapping, times: int = 2) -> dict[str, Any]:
-    """The resolved scene with the edges of all its solids `times` shorter, a power of two."""
+def finer(description: Mapping, times: float = 2) -> dict[str, Any]:
+    """The resolved scene with the edges of all its solids `times` shorter; of meshes from files by
+    the next power of two."""
     found = copy.deepcopy(dict(description))
     for name in solids(found):
         body = found["bodies"][name]
@@ -56,16 +58,16 @@ def finer(description: Mapping, times: int = 2) -> dict[str, Any]:
     return found
 
 
-def finer_shape(kind: str, shape: Mapping, times: int) -> dict[str, Any]:
+def finer_shape(kind: str, shape: Mapping, times: float) -> dict[str, Any]:
     """Values of a solid's shape with edges `times` shorter."""
     new = dict(shape)
     if kind == "box":
-        return new | {"cells": [times * int(n) for n in shape["cells"]]}
+        return new | {"cells": [math.ceil(times * n) for n in shape["cells"]]}
     if kind == "mesh":
         new.pop("digest", None)
-        return new | {"refine": int(shape.get("refine") or 0) + int(times).bit_length() - 1}
+        return new | {"refine": int(shape.get("refine") or 0) + math.ceil(math.log2(times))}
     for key in RESOLUTION[kind]:
-        new[key] = times * int(shape[key])
+        new[key] = math.ceil(times * shape[key])
     if kind == "ball":
         before, after = flat_faces(shape["layers"]), flat_faces(new["layers"])
     else:

@@ -41,6 +41,8 @@ def test_the_finer_body_has_the_same_volume_and_eight_times_the_tets(kind, eleme
     assert fine.volume == pytest.approx(coarse.volume, rel=1e-9)
     twice = solid(load_scene(finer(finer(model.description)))).tets
     np.testing.assert_array_equal(twice, solid(load_scene(finer(model.description, 4))).tets)
+    between = len(solid(load_scene(finer(model.description, 1.5))).tets)
+    assert len(coarse.tets) < between <= len(fine.tets)
     other = {"p1": "p2", "p2": "p1"}[element]
     changed = solid(load_scene(with_elements(model.description, {"b": other})))
     assert changed.tets.shape == (len(coarse.tets), {"p1": 4, "p2": 10}[other])
