@@ -136,7 +136,8 @@ def checks_at(
         return [], []
     if not (options.check_step or options.check_mesh):
         return [], []
-    checks, sentences = [], []
+    checks: list[Check] = []
+    sentences: list[str] = []
     try:
         expansion = expansion_at(problem, solution)
     except (InputError, np.linalg.LinAlgError):

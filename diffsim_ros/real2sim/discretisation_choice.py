@@ -78,7 +78,8 @@ def chosen(
     described = yaml.safe_load(made.scene)
     if not any(body.get("type") == "solid" for body in described["bodies"].values()):
         return made
-    begun, tried, note = time.monotonic(), [], ""
+    tried: list[_Tried] = []
+    begun, note = time.monotonic(), ""
     token = cancel or CancelToken()
     timer = threading.Timer(seconds, token.cancel)
     timer.daemon = True
