@@ -87,6 +87,7 @@ ITEMS = {
     "many": "many tasks on a Ray cluster: digits, speed-up, cost of short ones, what is killed",
     "zoo": "published URDFs and MJCFs: taken, right, named, simulated, derived (--models DIR)",
     "whole_models": "published robots with their files' contact, one second, beside MuJoCo",
+    "mesh_numbers": "soft balls and boxes whose truth has another mesh: coverage",
     "soft_body": "a soft ball found where a rigid one cannot explain the clouds",
 }
 

@@ -91,6 +91,9 @@ SECTIONS: dict[str, list[Row | Noted]] = {
         Row("a foam ball before a depth camera, rendered from a model with half the mesh size: "
             "pairs of parameter and recording", "foam_ball", rows.foam_ball,
             f"{STUDIES}#a-foam-ball-run-validate-foam_ball"),
+        Row("soft balls and boxes before a depth camera whose truth has another mesh or element: "
+            "parameters within 2.5 σ", "mesh_numbers", rows.mesh_numbers,
+            f"{STUDIES}#numbers-of-a-mesh-run-validate-mesh_numbers"),
         Row("a UR5's joint log made in MuJoCo, 44 parameters, held-out positions (noise 0.300 "
             "mrad): ours at 2 ms, MuJoCo's own sysid at 2 and at 0.5 ms", "sysid", rows.sysid,
             f"{STUDIES}#beside-mujocos-sysid"),

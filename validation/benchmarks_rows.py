@@ -195,6 +195,13 @@ def foam_ball(d: dict) -> str:
     )
 
 
+def mesh_numbers(d: dict) -> str:
+    return (
+        f"{percent(d['within'], 0)} of {3 * d['bodies']}, by the noise alone "
+        f"{percent(d['within_by_noise_alone'], 0)}; {d['silently_off']} farther off and called good"
+    )
+
+
 def silicone_beam(d: dict) -> str:
     w = d["worst"]
     return (

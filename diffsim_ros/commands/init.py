@@ -7,7 +7,7 @@ from pathlib import Path
 
 from diffsim_ros.commands.arguments import add_results
 from diffsim_ros.commands.results import finish, results_folder
-from diffsim_ros.commands.running import ProgressLine
+from diffsim_ros.commands.running import ProgressLine, run_cancellable
 from diffsim_ros.output import write_text
 
 
@@ -29,12 +29,15 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--topic", metavar="TOPIC", default="", help=text)
     text = "topic of a robot's commands in a bag; none: they are not read"
     command.add_argument("--commands", metavar="TOPIC", default="", help=text)
+    text = "at most, for choosing step and mesh of a soft body by short simulations; 0: guesses"
+    command.add_argument("--study", type=float, metavar="SECONDS", default=60.0, help=text)
     add_results(command, report="")
 
 
 def run(options: argparse.Namespace) -> int:
     """Write scene.yaml, estimation.yaml and, where they had to be converted, recordings; of a robot
     without commands no scene, and its URDF where that had to be mended; 0."""
+    from diffsim_ros.real2sim.discretisation_choice import chosen
     from diffsim_ros.real2sim.first_guess import YAMLS, Given, first, streams_of
     from diffsim_ros.sensing.toss_file import write_tosses
 
@@ -46,6 +49,10 @@ def run(options: argparse.Namespace) -> int:
         streams = streams_of(options.data, line.show_part, **wanted)
         line.show("examining", "examining")
         made = first(streams, Path(folder.path), given)
+        shown, where = (lambda text: line.show(text, text)), Path(folder.path)
+        made = run_cancellable(
+            lambda token: chosen(made, where, options.study, shown, token), line=line
+        )
         texts = {YAMLS[0]: made.scene} if made.scene else {}
         texts |= {YAMLS[1]: made.estimation, **made.files}
         folder.refuse_existing([*made.tosses, *made.files])

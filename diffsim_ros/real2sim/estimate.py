@@ -17,11 +17,11 @@ from ..inverse.one_sided import Bound
 from ..inverse.profile import Profile
 from ..inverse.settling_note import unsettled
 from ..inverse.solution import bounds_reached
-from ..inverse.step_shift import StepShift
 from ..inverse.uncertainty import Uncertainty
 from ..output import OutputFolder
 from .choice import Choice, choose
 from .config import load_estimation
+from .discretisation import Check, checks_of, enlarged_note, noted
 from .experiment import Data, Experiment, experiment_of, kind_of
 from .fit import Fit, fit_trials
 from .halves import enlarged, halves_of
@@ -40,7 +40,6 @@ from .results import (
     write_results,
 )
 from .spread import band_figures, bands_of, noise_of, profiles_of, uncertainty_of
-from .step_check import noted, shift_figures, shift_of
 from .verdict import verdict_of
 
 Known = tuple[Uncertainty | None, Mapping[str, Bound]]
@@ -133,7 +132,7 @@ class _Estimation:
         predictions: Sequence[Any] = ()
         at_rest: Sequence[Any] = ()
         verdict: Verdict | None = None
-        shift: StepShift | None = None
+        checks: list[Check] = []
         if not self.cancelled:
             self.reporter.begin("uncertainty")
             noise = noise_of(fit)
@@ -148,11 +147,13 @@ class _Estimation:
                 if loose is not None:
                     notes.append(str(loose))
                     fit = replace(fit, message=f"{fit.message}; {loose.short}")
-            shift = shift_of(fit, self.config, self.cancel)
-            if shift is not None:
-                uncertainty, sentence = noted(shift, uncertainty)
-                notes.append(sentence)
-                metrics["step"] = shift_figures(shift, uncertainty)
+            plain = uncertainty
+            self.reporter.begin("discretisation")
+            checks, sentences = checks_of(experiment.model, fit, plain, self.cancel)
+            uncertainty = noted(checks, plain)
+            notes += [check.sentence() for check in checks] + sentences
+            notes += filter(None, [enlarged_note(plain, uncertainty)])
+            metrics |= {check.of.kind: check.figures() for check in checks}
             self.reporter.begin("profile")
             profiles = profiles_of(
                 experiment.model, fit, uncertainty, self.reporter, self.cancel, self.side
@@ -163,13 +164,13 @@ class _Estimation:
             metrics["train"].update(assessed.train)
             metrics["validate"] = assessed.validate
             count = self.config.uncertainty.bands
-            bands = bands_of(experiment.model, data.validate, fit, uncertainty, count, self.cancel)
+            bands = bands_of(experiment.model, data.validate, fit, plain, count, self.cancel)
             if bands:
                 metrics["bands"] = band_figures(bands)
             predictions, at_rest = assessed.predictions, assessed.at_rest
             notes += assessed.notes
-            known = (uncertainty, bounds)
-            verdict = self._verdict(experiment, fit, known, noise, predictions, shift)
+            known = (plain, bounds)
+            verdict = self._verdict(experiment, fit, known, noise, predictions, checks)
         status = "cancelled" if self.cancelled else fit.status
         metrics["timing"] = self.reporter.end()
         metrics["timing"]["total"] = sum(metrics["timing"].values())
@@ -212,12 +213,12 @@ class _Estimation:
 
     def _verdict(
         self, experiment: Experiment, fit: Fit, known: Known, noise: Adequacy | None,
-        shown: Sequence[Any], shift: StepShift | None,
+        shown: Sequence[Any], checks: Sequence[Check],
     ) -> Verdict | None:  # fmt: skip
         """Verdict by the recordings that were not fitted, if there are any."""
         new, (found, bounds) = [p for p in shown if p.role == "validate"], known
         verdict = verdict_of(
-            experiment, fit, found, noise, new or shown, self.cancel, bounds, shift
+            experiment, fit, found, noise, new or shown, self.cancel, bounds, checks
         )
         return None if self.cancelled else verdict
 
@@ -291,6 +292,7 @@ def _plan(config: EstimationConfig) -> list[tuple[str, float]]:
         ("fit", descents),
         ("search", search),
         ("uncertainty", 2.0 + 0.05 * uncertainty.samples + halves),
+        ("discretisation", 2.0 + 10.0 * fit.check_mesh),
         ("profile", 30.0 * len(uncertainty.profile)),
         ("validate", 5.0),
     ]

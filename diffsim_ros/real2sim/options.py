@@ -133,6 +133,11 @@ class FitOptions:
         "simulate the end with half the time step too: how far parameters would move [std_dev]",
         True,
     )
+    check_mesh: bool = option(
+        "flag",
+        "simulate the end on a mesh of solids twice as fine too, and with the other element",
+        True,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 class Progress:
     """One report.
 
-    phase          read, choose, fit, search, uncertainty, profile or validate
+    phase          read, choose, fit, search, uncertainty, discretisation, profile or validate
     iteration      within the phase
     objective      mean cost per toss, best so far; None before the first
     fraction_done  of the whole estimation, 0 ... 1, never falling

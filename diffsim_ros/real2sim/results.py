@@ -171,7 +171,7 @@ class EstimationResult:
             },
             "correlation": matrix,
             **({"profiles": profiles} if profiles else {}),
-            **({"step": self.metrics["step"]} if "step" in self.metrics else {}),
+            **{k: self.metrics[k] for k in ("step", "mesh", "element") if k in self.metrics},
             "notes": list(self.notes),
             "dropped": dict(self.dropped),
             "provenance": dict(self.provenance),

@@ -19,14 +19,13 @@ from ..inverse.one_sided import Bound
 from ..inverse.parameters import ParameterMap
 from ..inverse.score_test import Score, score_test
 from ..inverse.solution import bounds_reached
-from ..inverse.step_shift import StepShift
 from ..inverse.uncertainty import Uncertainty
 from ..parameter import Parameter
+from .discretisation import Check, remedy
 from .experiment import Experiment
 from .fit import Fit
 from .model import Model
 from .results import Verdict, finite
-from .step_check import SHIFT, shortened
 
 POOR = 0.5
 """Share of a parabola's error from which on predictions explain little."""
@@ -41,7 +40,7 @@ MOST_HELD = 32
 MOST_NAMED = 3
 """Held parameters that are named."""
 EXPLAINS = 0.5
-"""Share of what is not noise from which on the error of time steps may be its cause."""
+"""Share of what is not noise from which on the error of steps or meshes may be its cause."""
 WORTH = 0.1
 """Share of what is left that a held parameter must explain to be named."""
 START = re.compile(r"(position|rotation|velocity)(\[\d+\])?\.[xyz]$|inertia\.(xy|xz|yz)$|\[\d+\]")
@@ -56,14 +55,14 @@ def verdict_of(
     predictions: Sequence[Any],
     cancel: Any = None,
     bounds: Mapping[str, Bound] | None = None,
-    shift: StepShift | None = None,
+    checks: Sequence[Check] = (),
 ) -> Verdict:
     """Judge a finished fit.
 
     noise        what it left beside white noise, None: it could not be evaluated
     predictions  of recordings that were not fitted if there are any, else of those that were
     bounds       of parameters that the data leave open towards one side
-    shift        what half the time step changes, None: not known
+    checks       what finer models change
     """
     found = _Evidence(experiment, fit, uncertainty, bounds or {})
     found.hold_against_parabolas(predictions)
@@ -72,8 +71,8 @@ def verdict_of(
             raise InputError("verdict", "residuals", None, "a solution that can be simulated")
         found.hold_against_noise(noise)
         found.try_held(noise, cancel)
-        if shift is not None:
-            found.blame_steps(shift)
+        for check in checks:
+            found.blame(check)
     except (InputError, np.linalg.LinAlgError) as error:
         found.doubts.append(f"its residuals could not be examined ({error})")
     return found.verdict()
@@ -93,8 +92,10 @@ class _Evidence:
         self.advice: list[str] = []
         self.figures: dict[str, Any] = {}
         self.unexplained = 0.0  # sum of squares in the residuals that speaks against the model
-        self.steps = False  # whether too long a step may be all that is wrong
-        self.only_steps = False  # whether nothing else speaks against it
+        self.discretised = False  # whether step, mesh or element may be all that is wrong
+        self.only_discretised = False  # whether nothing else speaks against it
+        self.blamed = 0  # of these
+        self.remarks: list[str] = []  # what is no doubt
         if fit.status != "converged":
             self.doubts.append("the optimum was not found")
             self.advice.append("raise fit.iterations, or begin elsewhere")
@@ -177,45 +178,47 @@ class _Evidence:
             names = ", ".join(values) + _lacking(self.experiment.model, values)
             self.advice.append(f"free one of these, the first explains most: {names}")
 
-    def blame_steps(self, shift: StepShift) -> None:
-        """A doubt where half the time step moves a parameter by more than its std_dev, or explains
-        what is left; where it may be what looks like a wrong law, that is no advice yet."""
-        over: dict[str, float] = {}
-        if self.uncertainty is not None:
-            over = shift.over(self.uncertainty.covariance_z, self.uncertainty.names)
-        moved = {name: size for name, size in over.items() if abs(size) > SHIFT}
-        steps = shift.count * shift.left**2
-        explains = self.unexplained > 0.0 and steps >= EXPLAINS**2 * self.unexplained
-        if not moved and not explains:
+    def blame(self, check: Check) -> None:
+        """A doubt where a finer model moves a parameter by more than its std_dev, or explains what
+        is left; where it may be what looks like a wrong law, that is no advice yet."""
+        shift = check.shift
+        error = shift.count * shift.left**2
+        explains = self.unexplained > 0.0 and error >= EXPLAINS**2 * self.unexplained
+        if not check.of.doubt:  # the coarser of two: std_dev says by how much numbers depend on it
+            if check.moved:
+                self.remarks.append(f"std_dev covers that {check.moves()}")
             return
-        found = ", ".join(f"{n} by {moved[n]:+.2g}" for n in list(moved)[:MOST_NAMED])
-        rest = f" and {len(moved) - MOST_NAMED} more" if len(moved) > MOST_NAMED else ""
-        why = f"half of it would move {found}{rest} std_dev" if moved else ""
+        if not check.moved and not explains:
+            return
+        why = check.moves()
         if explains:
             what = f"its error alone leaves residuals of {shift.left:.2g} sigma"
             why = "; ".join(filter(None, [why, what]))
-        doubt = f"the time step of {shift.step:.3g} s is too long: {why}"
-        if explains:  # what else speaks against the model may be the steps'
+        doubt = f"{check.of.doubt}: {why}"
+        if explains and not self.blamed:  # what else speaks against the model may come from it
             self.doubts = [f"{doubt}, which the following may come from", *self.doubts]
-            self.advice, self.steps = [a for a in self.advice if not a.startswith("free ")], True
+            self.advice = [a for a in self.advice if not a.startswith("free ")]
+            self.discretised = True
         else:
-            self.steps = self.only_steps = not self.doubts
+            if not self.blamed:
+                self.discretised = self.only_discretised = not self.doubts
             self.doubts.append(doubt)
-        most = max(map(abs, moved.values()), default=0.0)
-        self.advice.insert(0, shortened(self.experiment.config, shift.step, most))
+        self.advice.insert(self.blamed, remedy(self.experiment.model, check))
+        self.blamed += 1
 
     def verdict(self) -> Verdict:
         """The grade that the evidence leaves."""
         grade, reasons = "usable", list(self.doubts)
         if not self.doubts:
             grade, reasons = "good", ["what is left is noise, as far as these recordings show"]
-        elif self.poor and not self.only_steps:
+        elif self.poor and not self.only_discretised:
             grade, reasons = "misleading", [*self.poor, *self.doubts]
         if self.poor and grade != "misleading":  # starts are not known well, or motion is chaotic
             reasons += [f"yet {one}, for small differences of the start grow" for one in self.poor]
+        reasons += self.remarks
         advice = list(self.advice)
         named = any(one.startswith("free") for one in advice)
-        if grade != "good" and not named and not self.steps:
+        if grade != "good" and not named and not self.discretised:
             advice.append("try other laws (diffsim estimate --try)")
         return Verdict(grade, "; ".join(reasons), tuple(advice), self.figures)
 

@@ -129,6 +129,29 @@ def quadratic(mesh: TetMesh) -> TetMesh:
     return TetMesh(np.concatenate([mesh.vertices, middles]), np.hstack([mesh.corners, nodes]))
 
 
+def refined(mesh: TetMesh) -> TetMesh:
+    """The mesh with every tet cut into eight by the middles of its edges: four at its corners, and
+    the octahedron between them along its shortest diagonal.
+
+    Of a quadratic mesh the middles are its own, and those of the new tets lie halfway.
+    """
+    quadratic_mesh = mesh if mesh.tets.shape[1] == 10 else quadratic(mesh)
+    x, t = quadratic_mesh.vertices, quadratic_mesh.tets
+    corners = [(0, 4, 6, 7), (4, 1, 5, 8), (6, 5, 2, 9), (7, 8, 9, 3)]
+    rings = {(6, 8): (4, 5, 9, 7), (4, 9): (5, 8, 7, 6), (5, 7): (8, 9, 6, 4)}
+    lengths = [np.linalg.norm(x[t[:, a]] - x[t[:, b]], axis=1) for a, b in rings]
+    shortest = np.argmin(np.round(lengths, 12), axis=0)
+    parts = [t[:, one] for one in corners]
+    inner = np.empty((4, len(t), 4), t.dtype)
+    for k, ((a, b), ring) in enumerate(rings.items()):
+        chosen = shortest == k
+        for i in range(4):
+            inner[i, chosen] = t[chosen][:, (a, b, ring[i], ring[(i + 1) % 4])]
+    tets = np.stack([*parts, *inner], axis=1).reshape(-1, 4)
+    found = TetMesh(x, meshes.positively_oriented(x, tets))
+    return found if mesh.tets.shape[1] == 4 else quadratic(found)
+
+
 def dihedral_angles(mesh: TetMesh) -> Array:
     """The six angles between the faces of every tet [deg] (m, 6)."""
     return meshes.dihedral_angles(mesh.vertices, mesh.corners)

@@ -97,13 +97,18 @@ def _free(value, unit, bounds, entry) -> dict:
     return {"value": value, "unit": unit, "bounds": bounds, "scale": "log", "sets": {entry: 1}}
 
 
-def record(path: Path, *, noise: float, seed: int, truth=TRUTH, after: float = 0.9) -> Path:
-    """Write a recording made by the simulator, in another frame and with noise [m]."""
+def record(path: Path, *, noise: float, seed: int, truth=TRUTH, after: float = 0.9, **beam) -> Path:
+    """Write a recording made by the simulator, in another frame and with noise [m].
+
+    beam  keys of the scene's beam that differ
+    """
     from diffsim_ros.inverse.marker_track import interpolated
     from diffsim_ros.inverse.simulation_problem import body_slots
     from diffsim_ros.real2sim.sensors.marker.attach import carrier_of
 
-    config = load_estimation(estimation([path]))
+    content = estimation([path])
+    content["scene"]["bodies"]["beam"].update(beam)
+    config = load_estimation(content)
     model = kind_of("markers")(config).model
     engine, p = model.scene.engine, model.scene.engine.values
     for name, value in truth.items():

@@ -12,9 +12,10 @@ import pytest
 import yaml
 
 from diffsim_ros.inverse.adequacy import Adequacy
+from diffsim_ros.inverse.discretisation_shift import Shift
 from diffsim_ros.inverse.score_test import Score
-from diffsim_ros.inverse.step_shift import StepShift
 from diffsim_ros.real2sim import verdict
+from diffsim_ros.real2sim.discretisation import Check, Finer
 from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.real2sim.experiment import Experiment
 from diffsim_ros.real2sim.results import write_results
@@ -197,12 +198,16 @@ def test_steps_are_blamed_for_what_their_error_can_explain_alone(unexplained, le
     evidence = verdict._Evidence.__new__(verdict._Evidence)
     evidence.__dict__.update(
         doubts=["waves"], poor=[], advice=["free one of these, the first explains most: a"],
-        uncertainty=None, unexplained=unexplained, figures={}, steps=False, only_steps=False,
-        experiment=SimpleNamespace(
-            config=SimpleNamespace(simulation=SimpleNamespace(steps_per_frame=4))
-        ),
+        uncertainty=None, unexplained=unexplained, figures={}, discretised=False, remarks=[],
+        only_discretised=False, blamed=0,
+        experiment=SimpleNamespace(model=SimpleNamespace(
+            config=SimpleNamespace(simulation=SimpleNamespace(steps_per_frame=4)),
+            scene=SimpleNamespace(description={}),
+        )),
     )  # fmt: skip
-    evidence.blame_steps(StepShift(0.001, {}, {}, 1.0, left, 1000))
+    doubt = "the time step of 0.001 s is too long"
+    half = Finer("step", "time step: half of 0.001 s", "half of it", doubt, {"seconds": 0.001})
+    evidence.blame(Check(half, Shift({}, {}, 1.0, left, 1000), {}, 0.1))
     found = evidence.verdict()
     assert says in found.reason and ("time step" in found.reason) == bool(says)
     assert found.advice[0].startswith("set simulation.steps_per_frame: 8" if says else "free one")

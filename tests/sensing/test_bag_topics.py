@@ -121,7 +121,7 @@ def test_init_of_a_bag_of_markers_with_two_trials(tmp_path, capsys):
     assert main(["check", str(path), "--out", str(tmp_path / "check")]) == 0
     assert "markers (mocap4r2 markers), 2 trials" in capsys.readouterr().out
     assert main(["init", "--from", str(path), "--size", "0.1", "0.03", "0.02", "--mass", "0.06",
-                 "--out", str(out)]) == 0  # fmt: skip
+                 "--study", "0", "--out", str(out)]) == 0  # fmt: skip
     config = load_estimation(out / "estimation.yaml")
     data = kind_of(config.kind)(config).read({})
     assert [release.name for release in data.train] == ["lab_1", "lab_2"]

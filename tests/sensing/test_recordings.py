@@ -309,7 +309,7 @@ def test_init_of_a_released_beam_guesses_frame_size_and_stiffness(tmp_path):
     from diffsim_ros.real2sim.experiment import kind_of
 
     path, out = marker_table(tmp_path), tmp_path / "out"
-    sizes = ["--size", "0.1", "0.03", "0.02", "--mass", "0.06"]
+    sizes = ["--size", "0.1", "0.03", "0.02", "--mass", "0.06", "--study", "0"]
     assert main(["init", "--from", str(path), *sizes, "--out", str(out)]) == 0
     scene = yaml.safe_load((out / "scene.yaml").read_text())
     beam = scene["bodies"]["beam"]
@@ -351,7 +351,7 @@ def test_init_of_a_silicone_beam_is_an_estimation_that_runs(tmp_path):
     lines = (ROOT / "data" / "silicone_beam" / "gravity_a.csv").read_text().splitlines(True)
     path = tmp_path / "gravity_a.csv"
     path.write_text("".join(lines[:180]))  # the first swings
-    sizes = ["--size", "0.1", "0.03", "0.03"]
+    sizes = ["--size", "0.1", "0.03", "0.03", "--study", "0"]
     assert main(["init", "--from", str(path), *sizes, "--out", str(out)]) == 0
     guess = load_estimation(out / "estimation.yaml").parameters["young"].value
     assert 0.8 < guess / 263_824 < 1.25  # published; the guess is a slender beam's
@@ -371,7 +371,8 @@ def test_init_of_a_thrown_ball_finds_camera_floor_and_size(tmp_path, capsys):
     pytest.importorskip("open3d")
     out = tmp_path / "out"
     files = [str(ROOT / "data" / "foam_ball" / f"throw_{k}.npz") for k in "ab"]
-    assert main(["init", "--from", *files, "--mass", "0.6", "--out", str(out)]) == 0
+    start = ["init", "--from", *files, "--mass", "0.6", "--study", "0"]
+    assert main([*start, "--out", str(out)]) == 0
     cloud = yaml.safe_load((out / "estimation.yaml").read_text())["measurement"]["cloud"]
     assert cloud["scale"] == 0.001 and cloud["position"] == pytest.approx([0, 0, 0.7], abs=0.005)
     turn = np.abs(np.dot(cloud["orientation"], [0.81124219, 0.0, 0.0, -0.58471028]))

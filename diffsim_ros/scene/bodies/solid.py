@@ -71,6 +71,12 @@ SHAPES: dict[str, Section] = {
         "least_angle": Field(
             "number", "dihedral angle of the worst tet allowed", "deg", 5.0, minimum=0
         ),
+        "refine": Field(
+            "integer",
+            "times that every tet is cut into eight, with edges half as long",
+            default=0,
+            minimum=0,
+        ),
         "digest": Field("text", "fingerprint of the tets; written into the resolved scene"),
     },
 }
@@ -242,4 +248,8 @@ def _from_file(values: dict, place: str, key: str) -> tuple[TetMesh, MeshReport]
         warnings.warn(f"{place}: {key}.file: {text}: {remedy}", UserWarning, stacklevel=2)
     if values["centred"]:
         mesh = TetMesh(mesh.vertices - mesh.centroid(), mesh.tets)
+    if values.get("refine"):
+        for _ in range(values["refine"]):
+            mesh = tets.refined(mesh)
+        mesh, report = check_tets(mesh, place, f"{key}.refine", least_angle=0.0, any_size=True)
     return mesh, report

@@ -9,15 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 from scipy.spatial import cKDTree
 
-from .... import meshes
 from ....errors import InputError
 from ....rotation import quat_between, quat_matrix
+from ....scene.finer import flat_faces
 from ....sensing.check import Examined
 from ....sensing.clouds.cloud import Cloud
 from ....sensing.clouds.options import OBJECT, DepthNoise, read_cloud_options
@@ -204,7 +203,7 @@ def _ball(points: np.ndarray) -> float:
 
 
 def _scene(size: Sequence[float], density: float, duration: float) -> str:
-    radius = size[0] / 2 * _flat_faces(LAYERS)
+    radius = size[0] / 2 * flat_faces(LAYERS)
     shape = f"{{ball: {{radius: {radius:.5g}, layers: {LAYERS}}}}}"
     why = f"; a mesh of this radius has the volume of a ball of {size[0] / 2:.5g} m"
     if len(size) == 3:
@@ -216,14 +215,6 @@ def _scene(size: Sequence[float], density: float, duration: float) -> str:
     )  # fmt: skip
 
 
-@cache
-def _flat_faces(layers: int) -> float:
-    """Radius of a meshed ball over that of the round one with its volume."""
-    vertices, tets = meshes.ball(layers, 1.0)
-    edges = vertices[tets[:, 1:]] - vertices[tets[:, :1]]
-    return float((4.0 * np.pi / 3.0 / (np.linalg.det(edges).sum() / 6.0)) ** (1.0 / 3.0))
-
-
 def _estimation(
     view: View, size: Sequence[float], paths: Sequence[str], stream: Observation
 ) -> str:
@@ -233,10 +224,12 @@ def _estimation(
         return ", ".join(f"{value:.6g}" for value in values)
 
     sparse = view.points < ENOUGH
-    turning = "\n  turning: true         # a box turns: its orientation and spin are found too"
+    surface = "\n  turning: true         # a box turns: its orientation and spin are found too"
+    if len(size) < 3:
+        surface = f"\n  radius: {size[0] / 2:.5g}        # of the round ball, which the camera sees"
     return filled(
         __file__, "first_estimation.yaml", train=train, validate=validate, g=G,
-        turning=turning if len(size) == 3 else "", scale=stream.scale,
+        surface=surface, scale=stream.scale,
         position=numbers(view.position), orientation=numbers(view.orientation),
         low=numbers([*view.low[:2], -0.1]), high=numbers(view.high),
         plane=max(4.0 * view.rms, 0.01), near=(0.6 if sparse else 0.4) * max(size),
