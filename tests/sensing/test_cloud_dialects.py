@@ -175,3 +175,10 @@ def test_a_signalling_nan_is_no_point(tmp_path, recwarn):
     path.write_bytes(data[:-4] + struct.pack("<I", 0x7F800001))
     assert read_cloud(path).dropped == {"not finite": 1}
     assert not recwarn.list
+
+
+@pytest.mark.parametrize("turn", ["1e200 1e200 0 0", "0 0 1e-200 0"])
+def test_a_viewpoint_of_any_length_is_a_rotation(turn, tmp_path, recwarn):
+    (tmp_path / "a.pcd").write_bytes(pcd(XYZ, viewpoint=f"0 0 0 {turn}"))
+    assert "turns the sensor by" in read_cloud(tmp_path / "a.pcd").notes[0]
+    assert not recwarn.list

@@ -87,7 +87,8 @@ def checked(
     if not len(raw):
         raise InputError(source, "points", 0, "at least one point", "the cloud is empty")
     finite = np.isfinite(raw).all(axis=1)
-    zero = finite & ~raw.any(axis=1)
+    with np.errstate(invalid="ignore"):  # of signalling NaN
+        zero = finite & (raw == 0.0).all(axis=1)
     there = finite & ~zero
     counts = {"not finite": int((~finite).sum()), "zero": int(zero.sum())}
     counts.update(dropped or {})

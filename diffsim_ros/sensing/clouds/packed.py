@@ -127,7 +127,7 @@ def _points(column: Callable[..., np.ndarray], order: str) -> np.ndarray:
 
 def _sensible(points: np.ndarray) -> bool:
     """Whether most coordinates that are neither 0 nor NaN are lengths, be it in millimetres."""
-    size = np.abs(points[np.isfinite(points).all(axis=1) & points.any(axis=1)])
+    size = np.abs(points[np.isfinite(points).all(axis=1)])
     size = size[size > 0.0]
     usual = (size > SMALLEST) & (size < LARGEST)
     return bool(len(size) and usual.mean() > MOST_USUAL)

@@ -164,11 +164,13 @@ def _viewpoint(path: Path, words: Mapping[str, list[str]]) -> tuple[np.ndarray, 
         numbers = np.array([np.nan])
     turn = numbers[3:]
     sound = len(numbers) in (3, 7) and np.isfinite(numbers).all()
-    if not sound or (len(turn) and not np.linalg.norm(turn)):
+    largest = np.abs(turn).max(initial=0.0)
+    if not sound or (len(turn) and not largest):
         rule = "a place x y z, and a quaternion w x y z"
         raise InputError(path, "VIEWPOINT", " ".join(given), rule)
     if not len(turn):
         return numbers, ()
+    turn = turn / largest
     angle = 2.0 * np.arctan2(np.linalg.norm(turn[1:]), abs(turn[0]))
     if angle < TURNED:
         return numbers[:3], ()
