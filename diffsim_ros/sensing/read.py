@@ -1,7 +1,8 @@
 """Any recording as it was recorded: one reader a format, chosen by what the file or bag has.
 
-`estimate`, `check`, `init`, the pre-flight and the nodes read by these functions. Samples that
-estimation refuses are kept here, because `diffsim check` reports where they are.
+`estimate`, `check`, `init`, the pre-flight and the nodes read by these functions. Lost samples are
+missing in what they return, and counted (lost.py); others that estimation refuses are kept, because
+`diffsim check` reports where they are.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from ..npz import npz_names
 from ..tables import read_header
 from . import bags
 from .formats import Format, Reader, SensorKind
+from .lost import without_lost
 from .messages import STATIC
 from .observation import Observation
 from .toss_file import REQUIRED
@@ -92,7 +94,7 @@ def read(
     for sensor in sensors().values():
         for form in sensor.formats:
             if suffix in form.suffixes and form.holds(names):
-                return _read(form, path)
+                return [without_lost(one) for one in _read(form, path)]
     if suffix == ".npz":
         rule = f"arrays {', '.join(REQUIRED)}; or points, count, t; or t, q"
         raise InputError(path, "arrays", sorted(names), rule, PACK)
@@ -143,7 +145,7 @@ def _bag(
             continue  # recorded, but nobody published
         on_progress(f"reading {path}: {topic}, {topics[topic][1]} messages")
         try:
-            found += readers()[kind](path, topic)
+            found += [without_lost(one) for one in readers()[kind](path, topic)]
         except InputError as error:
             errors.append(error)
     if not found:
@@ -154,7 +156,7 @@ def _bag(
 
 
 def read_kind(path: str | Path, kind: str, topic: str = "", **options: Any) -> Observation:
-    """The one recording of this kind in a file or bag, unchanged.
+    """The one recording of this kind in a file or bag, without lost samples (lost.py).
 
     topic    of a bag with several
     options  what the sensor's readers take: rate, scale of clouds
@@ -164,7 +166,7 @@ def read_kind(path: str | Path, kind: str, topic: str = "", **options: Any) -> O
     suffixes = [suffix for form in sensor.formats for suffix in form.suffixes]
     if bags.is_bag(path):
         (found,) = sensor.bag(path, topic, **options)
-        return found
+        return without_lost(found)
     if not exists(path):
         what = "no such file or folder" if "" in suffixes else "no such file"
         raise InputError(path, "", what, sensor.accepted)
@@ -172,7 +174,7 @@ def read_kind(path: str | Path, kind: str, topic: str = "", **options: Any) -> O
     for form in sensor.formats:
         if suffix in form.suffixes:
             (found,) = form.read(path, **options)
-            return found
+            return without_lost(found)
     endings = " or ".join((*filter(None, suffixes), *bags.SUFFIXES))
     rule = f"{sensor.accepted} ({endings})"
     raise InputError(path, "", path.suffix, rule)
