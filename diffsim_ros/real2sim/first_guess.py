@@ -27,6 +27,8 @@ KINDS = {
 }
 ALWAYS_THERE = ("wrench", "joints")
 """What a robot publishes all the time counts only where nothing else is there, in this order."""
+LARGEST = 5.0
+"""Longest edge [m] of what is thrown, pressed or swings: a larger number is one of millimetres."""
 FILL_IN = "FILL_IN"
 """Stands in the YAMLs for what no recording shows; whoever reads them refuses it by its key."""
 
@@ -46,6 +48,10 @@ class Given:
         if len(self.size) not in (0, 1, 3) or not all(s > 0 and np.isfinite(s) for s in self.size):
             rule = "one or three lengths > 0 [m]"
             raise InputError("diffsim init", "--size", list(self.size), rule)
+        if max(self.size, default=0.0) > LARGEST:
+            metres = " ".join(f"{edge / 1e3:g}" for edge in self.size)
+            rule, remedy = f"edges of at most {LARGEST:g} m", f"in millimetres? --size {metres}"
+            raise InputError("diffsim init", "--size", list(self.size), rule, remedy)
         if self.mass is not None and not (self.mass > 0 and np.isfinite(self.mass)):
             raise InputError("diffsim init", "--mass", self.mass, "a number > 0 [kg]")
 

@@ -16,13 +16,15 @@ from ..errors import InputError
 from . import findings, shape
 from .clock import Timing, clock
 from .findings import Finding
-from .flight import GRAVITY, UNITS, Gravity, check_gravity, gravity_of, resting
+from .flight import GRAVITY, UNITS, Gravity, check_gravity, gravity_of
 from .observation import MIN_SAMPLES, Observation
-from .poses import TOSSES, TRANSFORMS
-from .quaternion_order import Order, contradicted, order_of
+from .poses import TRANSFORMS
+from .quaternion_order import Order, check_order, contradicted, order_of
 from .read import read, sensors
 from .record import MarkerRecorder, PoseRecorder, StreamRecorder
-from .tosses import read_tosses, recorded
+from .resting import resting
+from .toss_file import TOSSES
+from .tosses import tosses_in
 
 UP = np.array([0.0, 0.0, 1.0])
 
@@ -70,10 +72,14 @@ class Examined:
         hidden = shape.missing(self.stream.position)
         figures["extent"] = {"low": low, "high": high}
         figures["unseen_share"] = dict(zip(self.stream.names, hidden.tolist(), strict=True))
+        figures["lost"] = {
+            f"{one.reason} ({one.name})" if one.name else one.reason: one.count
+            for one in self.stream.lost
+        }
         figures["outliers"] = len(shape.outliers(self.stream.position, self.clock.trial))
         if self.stream.orientation is not None:
             off = np.abs(shape.norms(self.stream.orientation) - 1.0)
-            figures["quaternion_norm_error"] = float(np.max(off))
+            figures["quaternion_norm_error"] = float(np.nanmax(off, initial=0.0))
         g = self.gravity
         figures["gravity"] = None if g is None else {
             "vector": g.acceleration, "std_dev": g.sigma, "size": g.size, "flights": g.flights,
@@ -102,7 +108,7 @@ def examine(stream: Observation, *, assess: bool = True) -> Examined:
     """Figures and verdicts of a stream; `assess`: also whether estimation's readers accept it."""
     ticks = clock(stream.t, stream.numbers)
     found = [Finding("note", "reading", note) for note in stream.notes]
-    found += findings.of_clock(ticks, stream.t)
+    found += findings.of_clock(ticks, stream.t) + findings.of_lost(stream)
     gravity, metre, heights, order = None, 1.0, np.zeros(0), None
     if stream.position is not None:
         found += findings.of_places(stream, ticks)
@@ -150,18 +156,17 @@ def _refusal(
     """
     try:
         if stream.kind == "poses":
-            tosses, flying = stream.format == TOSSES, gravity is not None
-            if tosses:
-                least = MIN_SAMPLES if flying else 2
-                trials = read_tosses(stream.path, body=stream.names, least=least)
-            else:
-                trials = recorded(stream).trials()
+            flying = gravity is not None
+            trials = tosses_in(stream, MIN_SAMPLES if flying else 2)
             if flying:
                 check_gravity(trials, GRAVITY)
+                check_order(trials, UP)
             if order is not None and order.right is False:
-                return contradicted(stream.place, order, first=tosses)
+                return contradicted(stream.place, order, first=stream.format == TOSSES)
         elif stream.kind != "joints" or not stream.sensor:
             sensors()[stream.kind].trials(stream)
+        elif "position" in stream.values:  # of a topic: those of a bag are told apart by holes
+            sensors()["joints"].trials(replace(stream, numbers=clock(stream.t, None).trial))
     except InputError as error:
         return error
     return None

@@ -10,6 +10,7 @@ from ..errors import InputError
 from . import shape
 from .clock import Timing
 from .flight import UNITS, G, Gravity
+from .lost import BLANK, FIXED, FLIPPED, FROZEN, IDENTITY, NEVER, TWICE, ZERO
 from .observation import MIN_SAMPLES, UNIT_TOLERANCE, Observation
 from .quaternion_order import Order
 
@@ -31,6 +32,15 @@ TURNS = 4.0 * np.pi
 """A joint beyond two turns is a wheel's, or in degrees."""
 FEW_POINTS = 64
 """Clouds of at most so many points, always as many, are markers without labels."""
+
+HARMLESS = (TWICE,)
+"""Samples whose loss loses nothing."""
+CAUSES = {
+    **dict.fromkeys((ZERO, IDENTITY, FIXED), "the source sends this where it loses its target"),
+    FROZEN: "the source repeats itself where it loses its target",
+    FLIPPED: "the mirrored solution of a tag or of a symmetric set of markers",
+    BLANK: "blank cells, or a sensor that was off",
+}
 
 
 @dataclass(frozen=True)
@@ -77,17 +87,41 @@ def of_clock(clock: Timing, t: np.ndarray) -> list[Finding]:
     return found
 
 
+def of_lost(stream: Observation) -> list[Finding]:
+    """Samples that stood for no measurement, of each kind how many and when."""
+    found = []
+    for lost in stream.lost:
+        level = "warning" if lost.share > MISSING and lost.reason not in HARMLESS else "note"
+        of = f" of {lost.name}" if lost.name else ""
+        if lost.reason == NEVER:
+            text = f"{lost.name} was never measured: no number in {lost.of} samples; it is left out"
+            found.append(Finding("note", "lost", text))
+            continue
+        span = f"sample {lost.first} at {lost.t:.6g} s"
+        span += f", the last at {lost.until:.6g} s" if lost.count > 1 else ""
+        text = (
+            f"{lost.count} of {lost.of} samples{of} left out as lost: {lost.reason} (first: {span})"
+        )
+        advice = CAUSES.get(lost.reason, "") if level == "warning" else ""
+        found.append(Finding(level, "lost", text, advice))
+    return found
+
+
 def of_places(stream: Observation, clock: Timing) -> list[Finding]:
     """Occlusion, outliers, orientations."""
     found = []
     hidden = shape.missing(stream.position)
     for name, share in zip(stream.names, hidden, strict=True):
-        if share > 0:
+        known = sum(one.share for one in stream.lost if one.name in ("", name))
+        if share - known > 1e-9:  # others are named by `of_lost`
             level = "warning" if share > OCCLUDED else "note"
             visible = np.isfinite(stream.position[:, stream.names.index(name)]).all(axis=1)
             first = int(np.argmin(visible))
-            text = f"{name} is missing in {100 * share:.3g} % of the samples (first: {first})"
-            advice = "another camera, or more markers" if level == "warning" else ""
+            text = (
+                f"{name} has no numbers in {100 * share:.3g} % of the samples (first: {first}): "
+                "missing frames"
+            )
+            advice = "not seen, or cells left blank by the export?" if level == "warning" else ""
             found.append(Finding(level, "occlusion", text, advice))
     off = shape.outliers(stream.position, clock.trial)
     if off:
@@ -104,14 +138,14 @@ def of_places(stream: Observation, clock: Timing) -> list[Finding]:
 
 def _of_norms(orientation: np.ndarray) -> list[Finding]:
     length = shape.norms(orientation)
-    bad = np.flatnonzero(~(np.abs(length - 1.0) <= UNIT_TOLERANCE))
+    bad = np.flatnonzero(np.abs(length - 1.0) > UNIT_TOLERANCE)  # what is missing is no wrong one
     if not len(bad):
         return []
     k = int(bad[0])
     text = (
         f"{len(bad)} orientations are no rotations, the first at sample {k} (norm {length[k]:.4g})"
     )
-    return [Finding("warning", "orientation", text, "quaternions of length 1; is w first or last?")]
+    return [Finding("warning", "orientation", text, "send unit quaternions")]
 
 
 def of_gravity(stream: Observation, gravity: Gravity | None) -> list[Finding]:

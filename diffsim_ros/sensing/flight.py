@@ -57,8 +57,6 @@ NOISY = 0.3
 """Relative uncertainty of the first samples' acceleration beyond which more samples are taken."""
 THIRD = 3.0
 """Standard deviations of a cubic (of three axes together) that a parabola may have by chance."""
-REST = 0.003
-"""Distance [m] within which a body that rests stays during a window."""
 
 
 @dataclass(frozen=True)
@@ -314,32 +312,6 @@ def _flights(
     return Gravity(middle, sigma, len(fitted), seconds, tuple(spans))
 
 
-def rests(
-    t: np.ndarray, p: np.ndarray, trial: np.ndarray, dt: float, metre: float
-) -> tuple[np.ndarray, int]:
-    """First samples of the last rest of every trial that has one, and how many samples it has.
-
-    p (n, 3) in recorded units; metre: how many of them are a metre.
-    """
-    noise = noise_of(t, p, trial, dt)
-    found = windows(t, p, trial, dt, SPAN if 5.0 * noise < REST * metre else 3.0 * SPAN)
-    still = found.first[found.spread < REST * metre + 5.0 * noise]
-    last = [still[trial[still] == number][-1] for number in np.unique(trial[still])]
-    return np.array(last, int), found.length
-
-
-def resting(
-    t: np.ndarray, p: np.ndarray, trial: np.ndarray, dt: float, up: np.ndarray, metre: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Height along `up` at the last rest of every trial that has one, and the trials' numbers.
-
-    p (n, 3) and the heights in recorded units; metre: how many of them are a metre.
-    """
-    begins, length = rests(t, p, trial, dt, metre)
-    heights = [float(np.median(p[begin : begin + length] @ up)) for begin in begins]
-    return np.array(heights), trial[begins].astype(int)
-
-
 @dataclass(frozen=True)
 class Flight:
     """Acceleration [m/s^2] in the first samples of every toss, (n, 3), and their median (3,).
@@ -462,6 +434,7 @@ def check_gravity(trials: Sequence[PoseTrial], gravity: Sequence[float] | np.nda
         ):
             flight = Flight(flight.per_trial, found.acceleration, found.sigma, flight.samples)
             size, slack = found.size, _reach(flight)
+    begun = _late(trials, gravity)
     worst = int(np.argmin(np.linalg.norm(flight.per_trial - flight.median, axis=1)))
     place = trials[worst].place
     key = f"sample 0 to {flight.samples - 1}, acceleration in free flight"
@@ -470,8 +443,8 @@ def check_gravity(trials: Sequence[PoseTrial], gravity: Sequence[float] | np.nda
     world = "({:.4g}, {:.4g}, {:.4g}) m/s^2".format(*gravity)
     if not SIZE_RANGE[0] * g - slack <= size <= SIZE_RANGE[1] * g + slack:
         ratio = size / g
-        remedy = "the tosses do not begin in free flight"
-        if ratio > 2.0:
+        remedy = begun or "the tosses do not begin in free flight"
+        if ratio > 2.0 and not begun:
             unit = "millimetres" if ratio > 200.0 else "centimetres" if ratio > 20.0 else "metres"
             remedy = f"it is {ratio:.3g} times too large: are positions in {unit}, and dt in s?"
         raise InputError(place, key, got, f"about the world's gravity {world}", remedy)
@@ -479,11 +452,25 @@ def check_gravity(trials: Sequence[PoseTrial], gravity: Sequence[float] | np.nda
     if angle > MAX_ANGLE + slack / g:
         axis = int(np.argmax(np.abs(flight.median)))
         up = ("-" if flight.median[axis] > 0 else "") + "XYZ"[axis]
-        remedy = f"the recording is {up}-up: turn it, or set the world's gravity"
-        if len(trials) == 1:
+        remedy = begun or f"the recording is {up}-up: turn it, or set the world's gravity"
+        if len(trials) == 1 and not begun:
             remedy += "; or it does not begin in free flight"
         raise InputError(place, key, got, f"parallel to the world's gravity {world}", remedy)
     return flight
+
+
+def _late(trials: Sequence[PoseTrial], gravity: np.ndarray) -> str:
+    """The cause where later flights fall as the world's gravity says; "" where they do not."""
+    found = gravity_of(*_joined(trials), strict=True)
+    if found is None or found.unit != "m":
+        return ""
+    angle = np.arccos(np.clip(-found.up @ gravity / np.linalg.norm(gravity), -1.0, 1.0))
+    if angle > MAX_ANGLE:
+        return ""
+    return (
+        "they begin before the flight, in a hand say: gravity is as it should be in later "
+        f"flights, the first from sample {found.spans[0][0]} on; `diffsim init` cuts them there"
+    )
 
 
 def by_source(trials: Sequence[PoseTrial]) -> list[list[PoseTrial]]:

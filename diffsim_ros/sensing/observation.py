@@ -60,6 +60,29 @@ class WrenchSample:
     torque: tuple[float, float, float]
 
 
+@dataclass(frozen=True)
+class Lost:
+    """Samples that were sent in place of measurements, and are taken for missing.
+
+    reason  in words;  count, of: how many of how many samples
+    first, t, until  the first of them, and the stamps [s] of the first and the last
+    name    of the body, marker or signal, "" where there is one
+    """
+
+    reason: str
+    count: int
+    of: int
+    first: int
+    t: float
+    until: float
+    name: str = ""
+
+    @property
+    def share(self) -> float:
+        """Share of the samples."""
+        return self.count / self.of
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Observation:
     """Samples of one sensor: what every reader returns and every consumer takes.
@@ -84,6 +107,7 @@ class Observation:
     format   in words;  notes  of the reader
     epoch    what t = 0 is [ns since 1970]
     scale    metres per recorded unit, where values were scaled to metres
+    lost     samples that stood for none, by reason: those of poses and markers are NaN, others gone
     """
 
     kind: str
@@ -100,6 +124,7 @@ class Observation:
     notes: tuple[str, ...] = ()
     epoch: int = 0
     scale: float = 1.0
+    lost: tuple[Lost, ...] = ()
 
     def __post_init__(self) -> None:
         shape = (len(self.t), len(self.names)) if self.names else (len(self.t),)

@@ -26,14 +26,13 @@ from .frames import Frames, bag_frames
 from .messages import BODIES, NAMED, ODOMETRY, POSE, POSES, STATIC, TF, TRANSFORM, UNSURE
 from .observation import UNIT_TOLERANCE, Observation, pose_values
 from .packed_poses import FRAMES_NAMED, packed_poses
-from .toss_file import REQUIRED, toss_arrays
+from .toss_file import REQUIRED, TOSSES, toss_arrays
 
 WORLD = "world"
 """Frame of the scene, where a bag does not name one."""
 COLUMNS = ("px", "py", "pz", "qx", "qy", "qz", "qw")
 STAMP = "stamp"
 """Column of a table: the source's stamps, in seconds since 1970 with all their digits."""
-TOSSES = "npz of tosses"
 TRANSFORMS = TF.split("/")[-1]
 """Format of an observation that is a frame of /tf: one of many, most of which no tracker sent."""
 NAMELESS = "poses have no names: called after their order in the messages, which may change"
@@ -384,8 +383,11 @@ def together(path: str | Path, bodies: Sequence[Observation]) -> list[Observatio
 def trials(poses: Observation) -> list[Observation]:
     """The poses as one trial, on their own stamps.
 
+    Lost samples are left out.
     Raises InputError for poses that are no numbers and quaternions that are not unit.
     """
+    if poses.lost:
+        poses = poses.kept(np.isfinite(poses.value).all(axis=1))
     bad = np.flatnonzero(~np.isfinite(poses.position).all(axis=(1, 2)))
     if len(bad):
         place = poses.position[bad[0], 0].tolist()

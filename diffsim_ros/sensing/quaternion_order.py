@@ -16,8 +16,9 @@ import numpy as np
 
 from ..errors import InputError
 from ..rotation import quat_conjugate, quat_log, quat_multiply, quat_rotate
-from .flight import rests
-from .observation import Observation, PoseTrial
+from .observation import PoseTrial
+from .resting import rests
+from .toss_file import TOSSES
 
 NEAR, FAR = np.radians(6.0), np.radians(9.0)
 """In the right order a body's sides are nearer to the vertical than NEAR at most rests; in the
@@ -70,6 +71,9 @@ def order_of(
     if len(begins) < LEAST:
         return Order(None, f"the body comes to rest in {len(begins)} trials")
     lying = [_vertical(q, begins, length, up) for q in both]
+    begins = begins[: len(lying[0])]
+    if len(begins) < LEAST:
+        return Order(None, f"the body's orientation is seen in {len(begins)} rests")
     measures = (_to_axes, "an axis of the body", LEAST), (_to_another, "that of another rest", MANY)
     for angles, word, least in measures:
         found = [angles(u) for u in lying]
@@ -88,22 +92,23 @@ def order_of(
 
 
 def check_order(trials: Sequence[PoseTrial], up: np.ndarray) -> None:
-    """Refuse trials, read scalar first, in which a body's rests show that w is last.
+    """Refuse trials in which a body's rests show that w is at the other end.
 
     Raises InputError naming the source.
     """
     if not trials:
         return
     poses = [one.poses for one in trials]
+    first = poses[0].format == TOSSES
     found = order_of(
         np.concatenate([one.frames * one.dt for one in trials]),
         np.concatenate([one.position[:, 0] for one in poses]),
         np.concatenate([one.orientation for one in poses]),
         np.repeat(np.arange(len(trials)), [len(one) for one in trials]),
-        trials[0].dt, up, first=True,
+        trials[0].dt, up, first=first,
     )  # fmt: skip
     if found.right is False:
-        raise contradicted(trials[0].source, found, first=True)
+        raise contradicted(trials[0].source, found, first=first)
 
 
 def contradicted(place: str, found: Order, *, first: bool) -> InputError:
@@ -114,19 +119,28 @@ def contradicted(place: str, found: Order, *, first: bool) -> InputError:
     return InputError(place, "orientation", f"w {other}", rule, remedy)
 
 
-def is_first(stream: Observation, tosses: str) -> bool:
-    """Whether a stream's format has w first: that of tosses alone."""
-    return stream.format == tosses
-
-
 def _vertical(q: np.ndarray, begins: np.ndarray, length: int, up: np.ndarray) -> np.ndarray:
     """The vertical in the body's frame at every rest, (k, 3)."""
     found = []
     for begin in begins:
         rows = q[begin : begin + length]
+        rows = rows[np.isfinite(rows).all(axis=1)]
+        if not len(rows):
+            continue
         mean = np.sum(rows * np.sign(rows @ rows[0])[:, None], axis=0)
         found.append(quat_rotate(quat_conjugate(mean / np.linalg.norm(mean)), up))
-    return np.array(found)
+    return np.array(found).reshape(-1, 3)
+
+
+def faced(q: np.ndarray, up: np.ndarray) -> np.ndarray:
+    """The axis of a body that is nearest to `up` during a rest (n, 4), in the recording's frame."""
+    rows = q[np.isfinite(q).all(axis=1)]
+    if not len(rows):
+        return -up
+    mean = np.sum(rows * np.sign(rows @ rows[0])[:, None], axis=0)
+    axes = quat_rotate(mean / np.linalg.norm(mean), np.eye(3))
+    k = int(np.argmax(np.abs(axes @ up)))
+    return axes[k] * np.sign(axes[k] @ up)
 
 
 def _to_axes(u: np.ndarray) -> np.ndarray:

@@ -1,7 +1,8 @@
 """Any recording as it was recorded: one reader a format, chosen by what the file or bag has.
 
-`estimate`, `check`, `init`, the pre-flight and the nodes read by these functions. Samples that
-estimation refuses are kept here, because `diffsim check` reports where they are.
+`estimate`, `check`, `init`, the pre-flight and the nodes read by these functions. Lost samples are
+missing in what they return, and counted (lost.py); others that estimation refuses are kept, because
+`diffsim check` reports where they are.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from .blanks import parted
 from .clouds.files import depth_images
 from .columns import TEXTS, check_seconds
 from .formats import Export, Format, Reader, SensorKind
+from .lost import without_lost
 from .messages import STATIC
 from .observation import Observation
 from .toss_file import REQUIRED
@@ -141,10 +143,12 @@ def read(
 
 
 def _from_file(found: list[Observation]) -> list[Observation]:
-    """The streams of a file: stamps are seconds (check_seconds), long blanks part trials."""
+    """The streams of a file: stamps are seconds (check_seconds), lost samples are missing, long
+    blanks part trials."""
     for one in found:
         if one.kind in IN_MOTION:
             check_seconds(one.place, one.t)
+    found = [without_lost(one) for one in found]
     return [parted(one) if one.kind == "poses" else one for one in found]
 
 
@@ -194,7 +198,7 @@ def _bag(
 
         try:
             with bags.watched(report):
-                found += readers()[kind](path, topic)
+                found += [without_lost(one) for one in readers()[kind](path, topic)]
         except InputError as error:
             errors.append(error)
     if not found:
@@ -205,7 +209,7 @@ def _bag(
 
 
 def read_kind(path: str | Path, kind: str, topic: str = "", **options: Any) -> Observation:
-    """The one recording of this kind in a file or bag, unchanged.
+    """The one recording of this kind in a file or bag, without lost samples (lost.py).
 
     topic    of a bag with several; of an export the name of the body
     options  what the sensor's readers take: rate, scale of clouds
@@ -215,7 +219,7 @@ def read_kind(path: str | Path, kind: str, topic: str = "", **options: Any) -> O
     suffixes = [suffix for form in sensor.formats for suffix in form.suffixes]
     if bags.is_bag(path):
         (found,) = sensor.bag(path, topic, **options)
-        return found
+        return without_lost(found)
     if not exists(path):
         what = "no such file or folder" if "" in suffixes else "no such file"
         raise InputError(path, "", what, sensor.accepted)

@@ -19,6 +19,7 @@ from ..rotation import quat_multiply, quat_rotate
 from . import bags
 from .bags import RawMessage
 from .cdr import NANO
+from .lost import lost_rows
 from .markers import labelled
 from .messages import OfferedQos, types
 from .observation import (
@@ -255,11 +256,19 @@ class PoseRecorder(StreamRecorder):
         ]
 
     def _rows(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Stamps since the start of the trial [s] (n,) and poses (n, 7) of every trial."""
+        """Stamps since the start of the trial [s] (n,) and poses (n, 7) of every trial, without
+        lost samples (lost.py)."""
         poses = np.array(self._poses, dtype=float).reshape(-1, 7)
         edges = [*self._starts, len(poses)]
-        parts = [poses[a:b] for a, b in pairwise(edges)]
-        return list(zip(self.times(), parts, strict=True))
+        trial = np.repeat(np.arange(len(edges) - 1), np.diff(edges))
+        measured = ~np.logical_or.reduce(
+            [np.zeros(len(poses), bool), *lost_rows(poses[:, :3], poses[:, 3:], trial).values()]
+        )
+        found = []
+        for t, (a, b) in zip(self.times(), pairwise(edges), strict=True):
+            own = measured[a:b]
+            found.append((t[own] - t[own][:1], poses[a:b][own]))
+        return found
 
     def _trial(
         self, number: int, first: int, t: np.ndarray, poses: np.ndarray, dt: float

@@ -26,6 +26,8 @@ from .observation import PoseTrial
 COLUMNS = "px py pz qw qx qy qz vx vy vz wx wy wz".split()
 REQUIRED = ("toss_id", "start", "length", "state", "dt")
 OPTIONAL = ("t", "bodies")
+TOSSES = "npz of tosses"
+"""Format of an observation whose quaternions are read scalar first."""
 
 
 def toss_arrays(path: str | Path) -> dict[str, np.ndarray]:

@@ -20,6 +20,7 @@ from .cdr import NANO
 from .clock import TRIAL_GAP
 from .columns import TEXTS
 from .flight import Gravity
+from .lost import lost_rows
 from .observation import (
     MIN_SAMPLES,
     SIGMA,
@@ -29,10 +30,10 @@ from .observation import (
     PoseTrial,
     pose_values,
 )
-from .poses import TOSSES, chosen_bodies, together
+from .poses import chosen_bodies, together
 from .read import read
 from .record import PoseRecorder
-from .toss_file import COLUMNS, arrays_of, read_arrays, toss_index
+from .toss_file import COLUMNS, TOSSES, arrays_of, read_arrays, toss_index
 
 MAX_SPEED = 100.0
 """Speed between two frames [m/s] beyond which positions are not in metres."""
@@ -61,6 +62,23 @@ def read_tosses(
     path = Path(path)
     bodies = (body,) if isinstance(body, str) else tuple(body)
     arrays = _load(path, bodies)
+    form = TOSSES if path.suffix.lower() == ".npz" else ""
+    return _tosses(path, arrays, bodies, form, trials, sigma, least)
+
+
+def tosses_in(poses: Observation, least: int = MIN_SAMPLES) -> list[PoseTrial]:
+    """The tosses that `estimate` reads of a stream; InputError as read_tosses of its file."""
+    if poses.format == TOSSES:
+        return read_tosses(poses.path, body=poses.names, least=least)
+    arrays = arrays_of(strictly(recorded(poses), poses))
+    return _tosses(poses.path, arrays, ("body",), "", None, SIGMA, least)
+
+
+def _tosses(
+    path: Path, arrays: dict[str, np.ndarray], bodies: tuple[str, ...], form: str,
+    trials: Iterable[int] | None, sigma: Sequence[float], least: int,
+) -> list[PoseTrial]:  # fmt: skip
+    """See read_tosses."""
     ids, start, length, dt = toss_index(path, arrays)
     wanted = range(len(ids)) if trials is None else _select(path, ids, trials)
     state = _of_bodies(path, arrays, bodies)
@@ -72,17 +90,32 @@ def read_tosses(
         if length[k] < least:
             raise InputError(place, "length", int(length[k]), f"at least {least} frames")
         frames, t = _grid(place, int(length[k]), stamps, dt)
-        parts = [_poses(place, state[rows, b], frames, dt) for b in range(len(bodies))]
+        kept = _measured(state[rows])
+        if kept.sum() < least:
+            got = f"{int(kept.sum())}, and {int((~kept).sum())} lost samples"
+            raise InputError(place, "length", got, f"at least {least} frames")
+        frames, t = frames[kept] - frames[kept][0], t[kept]
+        parts = [_poses(place, state[rows][kept][:, b], frames, dt) for b in range(len(bodies))]
         value = np.concatenate([value for value, _ in parts], axis=1)
         velocity = None
         if state.shape[2] == 13:
             velocity = np.concatenate([velocity for _, velocity in parts], axis=1)
         poses = Observation(
             kind="poses", t=t, names=bodies, values=pose_values(value), source=str(path),
-            frame="world", sigma=np.asarray(sigma, float), format=TOSSES,
+            frame="world", sigma=np.asarray(sigma, float), format=form,
         )  # fmt: skip
         result.append(PoseTrial(int(ids[k]), poses, dt, frames, velocity))
     return result
+
+
+def _measured(state: np.ndarray) -> np.ndarray:
+    """Which rows (n, bodies, 7 | 13) of a toss are measurements of every body (n,)."""
+    kept, trial = np.ones(len(state), bool), np.zeros(len(state), int)
+    for b in range(state.shape[1]):
+        own = state[:, b].astype(float)
+        for mask in lost_rows(own[:, :3], own[:, [4, 5, 6, 3]], trial).values():
+            kept &= ~mask
+    return kept
 
 
 def _of_bodies(path: Path, arrays: dict[str, np.ndarray], wanted: Sequence[str]) -> np.ndarray:
@@ -278,8 +311,20 @@ def from_flights(poses: Observation, gravity: Gravity) -> Observation:
 
 
 def listed(poses: Observation) -> list[PoseTrial]:
-    """Trials of the poses of a body; InputError if none is usable."""
-    return recorded(poses).trials(_ids(poses))
+    """Trials of the poses of a body; InputError if none is usable, or as `estimate` refuses."""
+    return strictly(recorded(poses), poses)
+
+
+def strictly(recorder: PoseRecorder, poses: Observation) -> list[PoseTrial]:
+    """Trials of what was kept of `poses`, if nothing but missing samples was dropped.
+
+    Raises InputError for any other sample that the observer would have dropped.
+    """
+    for reason, drop in recorder.drops.items():
+        if drop.count and reason != "not finite":
+            place = f"{poses.place}: {drop.first}"
+            raise InputError(place, "", reason, "samples of which none has to be dropped")
+    return recorder.trials(_ids(poses))
 
 
 def _ids(poses: Observation) -> list[int]:
@@ -298,14 +343,7 @@ def recorded_poses(path: str | Path, bodies: Sequence[str] = ()) -> list[PoseTri
     chosen = chosen_bodies(path, read(path), bodies)
     if len(chosen) > 1:
         chosen = together(path, chosen)
-    every = []
-    for poses in chosen:
-        recorder = recorded(poses)
-        for reason, drop in recorder.drops.items():
-            if drop.count and reason != "not finite":
-                place = f"{poses.place}: {drop.first}"
-                raise InputError(place, "", reason, "samples of which none has to be dropped")
-        every.append(recorder.trials(_ids(poses)))
+    every = [strictly(recorded(poses), poses) for poses in chosen]
     names = tuple(bodies) if len(chosen) > 1 else every[0][0].bodies
     return [
         replace(parts[0], poses=replace(

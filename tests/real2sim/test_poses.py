@@ -304,13 +304,19 @@ def test_velocities_of_impacts_are_observed(tmp_path):
     assert "spin error" in (tmp_path / "out" / "report.html").read_text()
 
 
-def test_poses_alone_have_no_velocities_to_start_from():
+def test_starts_of_poses_alone_are_fitted():
     changes = ["measurement.start=file", "data.train.trials.random=1", "data.validate=null"]
     config = load_estimation(CONFIGS / "planar_square.yaml", set=changes)
     experiment = PoseExperiment(config)
     data = experiment.read({})
-    with pytest.raises(InputError, match=r"state: got 'poses alone'"):
-        experiment.model.problem(data.train, experiment.model.map.start)
+    assert any("poses alone are fitted" in note for note in data.notes)
+    model = experiment.model
+    assert model.nuisance
+    (start,) = model.starts(data.train[0], model.map.start)
+    early = data.train[0].position[:8]
+    speed = np.linalg.norm(early[-1] - early[0]) / (data.train[0].frames[7] * data.train[0].dt)
+    assert 0.5 * speed < np.linalg.norm(start.velocity) < 2.0 * speed
+    assert start.covariance is not None and start.covariance[6, 6] >= 0.25
 
 
 def test_recordings_handed_over_take_the_names_of_the_scene(elbow_file):

@@ -119,7 +119,7 @@ def flown(
         poses = one.position[rows], one.orientation[rows]
         tracks.append(PoseTrack(body, frames, *poses, *trial.poses.sigma, **pivot))
         poses = centre.position[rows], centre.orientation[rows]
-        guesses.append(_guess(body, *poses, frames * trial.dt))
+        guesses.append(guessed_start(body, *poses, frames * trial.dt))
     fitted = Trial("flight", int(frames[-1]) * spf, tuple(tracks), tuple(guesses))
     found = levenberg_marquardt(problem(fitted, False), np.zeros(0), None, options=OPTIONS)
     free = problem(fitted, True)
@@ -169,7 +169,9 @@ def _states(
     return tuple(states)
 
 
-def _guess(body: str, position: np.ndarray, orientation: np.ndarray, t: np.ndarray) -> InitialState:
+def guessed_start(
+    body: str, position: np.ndarray, orientation: np.ndarray, t: np.ndarray
+) -> InitialState:
     """A first start: the first pose, its velocity from a parabola, its spin from a difference."""
     early = slice(0, min(GUESS, len(t)))
     columns = np.stack([np.ones_like(t), t, t * t], axis=1)[early]

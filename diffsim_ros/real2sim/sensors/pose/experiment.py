@@ -75,7 +75,8 @@ class PoseExperiment(Experiment):
         """Refuse a search over starts."""
         if fit.initial_state == "nuisance" and fit.search_evaluations:
             rule = "0 with initial_state: nuisance (a search has no place for starts)"
-            raise reader.error("fit.search_evaluations", fit.search_evaluations, rule)
+            remedy = "initial_state: held searches; with fitted starts shorter horizons help"
+            raise reader.error("fit.search_evaluations", fit.search_evaluations, rule, remedy)
 
     def role(
         self, given: Sequence[PoseTrial] | None, recordings: Selection | None, notes: list[str]
@@ -91,6 +92,7 @@ class PoseExperiment(Experiment):
         trials = [self._named(trial) for trial in read]
         spacing(trials)
         if not flying:
+            self._fit_starts(trials, notes)
             return trials
         if options.check_gravity:
             self._check_gravity(trials)
@@ -103,6 +105,22 @@ class PoseExperiment(Experiment):
                 f"velocity to be refitted: it is {RULES[rule]}"
             )
         return trials
+
+    def _fit_starts(self, trials: list[PoseTrial], notes: list[str]) -> None:
+        """Fit the starts too where a file has no velocities; InputError for a search then."""
+        fit = self.model.fit
+        alone = [trial for trial in trials if trial.velocity is None]
+        if self.config.measurement.start != "file" or not alone or self.model.nuisance:
+            return
+        if fit.search_evaluations or self.config.measurement.observed == "velocities":
+            rule = "13 columns (a search, or observed velocities)"
+            raise InputError(alone[0].place, "state", "poses alone", rule)
+        self.config = replace(self.config, fit=replace(fit, initial_state="nuisance"))
+        self.model = replace(self.model, config=self.config)
+        notes.append(
+            f"starts of {len(alone)} recordings of poses alone are fitted "
+            "(fit.initial_state: nuisance)"
+        )
 
     def missing(self, trial: PoseTrial) -> int:
         """Frames that a trial lacks."""

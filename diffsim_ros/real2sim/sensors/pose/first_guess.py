@@ -14,10 +14,12 @@ from ....sensing import findings
 from ....sensing.check import UP, Examined
 from ....sensing.flight import GRAVITY, WINDOW, G, check_gravity
 from ....sensing.observation import PoseTrial
-from ....sensing.poses import TOSSES
-from ....sensing.quaternion_order import swapped
+from ....sensing.quaternion_order import LEAST, NEAR, faced, swapped
+from ....sensing.resting import rests
+from ....sensing.toss_file import TOSSES
 from ....sensing.tosses import from_flights, listed, turned
 from ...first_guess import First, Given, filled, listing
+from .slides import all_slide
 
 DENSITY = 500.0
 """Guess [kg/m^3] where no mass is given."""
@@ -29,11 +31,11 @@ STEP = 0.9e-3
 """Longest time step [s]."""
 LOW = 5.0
 """Percentile of the rests' heights that counts as the lowest."""
-FEW = 3
-"""Fewer tosses are all trained on."""
+FEW, APART = 4, 0.25
+"""Fewer tosses are all trained on; of others so large a share is predicted only."""
 CORNER, REACH = 0.03, 0.03
 """First guess of the corners' radius, and how far the ground may lie from z = 0, over the smallest
-edge."""
+edge; rests that scatter give it more room."""
 CLEARANCE = 2e-3
 """Least gap [m] of what flies; and as much as the ground may lie higher."""
 HORIZONS = (0.2, 0.4)
@@ -50,6 +52,20 @@ BY_FLIGHT = """\
   flight_frames: [4, 40]     # fewest of it, and the most that are looked at
   clearance: {clearance:.3g}          # m: a nearer corner ends the flight
 """
+LEVEL = np.array([0.0, 0.0, 0.0, 1.0])
+"""Quaternion of no turn."""
+SLIDING = (
+    "no free flight shows units and axes: metres and z up are assumed; every recording begins in "
+    "motion and comes to rest, so it is taken for a slide or roll that only the ground brakes"
+)
+HELD = "\n    fixed: true              # a slide does not show it"
+CHOICE = """
+# before the fit: damping and friction law, and start, by short fits of a few tosses
+choice: {{laws: [damping, friction], starts: 3, trials: 6, horizon: {short}}}
+"""
+BY_FILE = """\
+  start: file                # no flight: the first frame; place and velocity there are fitted
+"""
 VALIDATE = """
   validate:                  # tosses that are not trained on
     files: {files}
@@ -61,7 +77,10 @@ def make(examined: Sequence[Examined], folder: Path, given: Given) -> First:
     """See first.first."""
     notes: list[str] = []
     examined = [_ordered(one, notes) for one in _flying(examined, notes)]
-    turns = [_turn(one, notes) for one in examined]
+    sliding = all_slide(examined)
+    if sliding:
+        notes.append(SLIDING)
+    turns = [LEVEL if sliding else _turn(one, notes) for one in examined]
     rest = _rest(examined)
     edges = _edges(given, rest, examined[0].stream.place, notes)
     ground = 0.0 if rest is None or not given.size else rest - min(edges) / 2.0
@@ -85,7 +104,7 @@ def make(examined: Sequence[Examined], folder: Path, given: Given) -> First:
         tosses[name] = _converted(one, turn, ground, notes)
         files.append(name)
         count, dt = count + len(tosses[name]), min(dt, tosses[name][0].dt)
-    for name in _not_begun(tosses, len(files), notes):
+    for name in [] if sliding else _not_begun(tosses, len(files), notes):
         files.remove(name)
         del tosses[name]
         count -= 1
@@ -94,7 +113,13 @@ def make(examined: Sequence[Examined], folder: Path, given: Given) -> First:
         notes.append(f"the mass is a guess, {DENSITY:g} kg/m^3: weigh the body (--mass)")
     scale = _scale(examined)
     scene = _scene(edges, mass, dt)
-    return First(scene, _estimation(files, count, edges, mass, scale, dt), tosses, tuple(notes))
+    sizes = edges, mass, scale, dt
+    longest = max(int(np.ptp(one.stream.t) / dt) for one in examined) if sliding else 0
+    scatter = max((float(np.ptp(h / one.metre)) for one in examined if len(h := one.heights)),
+                  default=0.0)  # fmt: skip
+    reach = max(REACH * min(edges), 2.0 * min(scatter, min(edges) / 4.0))
+    estimation = _estimation(files, count, *sizes, longest, reach)
+    return First(scene, estimation, tosses, tuple(notes))
 
 
 def _flying(examined: Sequence[Examined], notes: list[str]) -> Sequence[Examined]:
@@ -139,16 +164,43 @@ def _turn(one: Examined, notes: list[str]) -> np.ndarray:
             "scene (docs/how-to/poses.md)"
         )
         raise InputError(one.stream.place, "free flight", "none", rule, remedy)
-    identity = np.array([0.0, 0.0, 0.0, 1.0])
     tilted = findings.of_axis(one.gravity)
     if not tilted:
-        return identity
+        return LEVEL
     notes.append(f"{one.stream.place}: {tilted[0].text}; it is turned")
-    up = one.gravity.upright
+    up = _floor(one, notes)
     quaternion = np.array([*np.cross(up, UP), 1.0 + up @ UP])
     if np.linalg.norm(quaternion) < 1e-6:  # upside down
         quaternion = np.array([1.0, 0.0, 0.0, 0.0])
     return quaternion / np.linalg.norm(quaternion)
+
+
+def _floor(one: Examined, notes: list[str]) -> np.ndarray:
+    """Up (3,) of a recording that is turned: normal to the floor on which a box's faces rest, where
+    gravity agrees with it within its noise; by gravity else."""
+    g = one.gravity
+    assert g is not None  # _turn
+    begins, length = rests(
+        one.stream.t, one.stream.position[:, 0], one.clock.trial, one.clock.dt, one.metre
+    )
+    normals = [faced(one.stream.orientation[k : k + length], g.up) for k in begins]
+    normals = [u for u in normals if np.arccos(np.clip(u @ g.up, -1.0, 1.0)) < NEAR]
+    if len(normals) < LEAST:
+        return g.upright
+    mean = np.mean(normals, axis=0)
+    mean /= np.linalg.norm(mean)
+    off = float(np.arccos(np.clip(mean @ g.up, -1.0, 1.0)))
+    sigma = float(np.linalg.norm(g.sigma)) / g.size
+    spread = float(np.sqrt(np.mean(np.sum((np.array(normals) - mean) ** 2, axis=1))))
+    spread /= np.sqrt(len(normals))
+    if spread > sigma or off > 3.0 * float(np.hypot(sigma, spread)):
+        return g.upright
+    notes.append(
+        f"{one.stream.place}: the floor is level by {len(normals)} rests, "
+        f"{np.degrees(off):.2g} deg from measured gravity, whose noise is "
+        f"{np.degrees(sigma):.2g} deg"
+    )
+    return mean
 
 
 def _rest(examined: Sequence[Examined]) -> float | None:
@@ -179,7 +231,8 @@ def _converted(one: Examined, turn: np.ndarray, ground: float, notes: list[str])
     trials = listed(stream)
     if one.metre != 1.0:
         notes.append(f"{one.stream.place}: lengths are divided by {one.metre:g}")
-    assert one.gravity is not None  # _turn
+    if one.gravity is None:  # a slide
+        return trials
     flying = from_flights(stream, one.gravity)
     before = len(stream) - len(flying)
     if before > WINDOW * len(one.clock.trials):  # a hand, in most of them
@@ -245,19 +298,26 @@ def _estimation(
     mass: float,
     scale: float | None,
     dt: float,
+    longest: int,
+    reach: float,
 ) -> str:
-    trained = min(max(2, round(0.6 * count)), MOST)
+    """The text; longest: frames of the longest slide, 0 of tosses; reach [m]: of the ground."""
+    trained = min(count - max(1, round(APART * count)), MOST)
     train = f"{{random: {trained}, seed: 1}}" if count >= FEW else "all"
     rest = "all" if count - trained <= MOST else f"{{random: {MOST}, seed: 2}}"
     validate = "" if count < FEW else VALIDATE.format(files=listing(files), rest=rest)
     short, long = (int(np.ceil(span / dt)) for span in HORIZONS)
+    start, choice, held = _start(edges, scale), CHOICE.format(short=short), ""
+    if longest:  # which shows friction, and is not chaotic
+        start, choice, short, long, held = BY_FILE, "", min(short, longest), 0, HELD
     k_n = STIFFNESS * mass
     return filled(
         __file__, "first_estimation.yaml", count=count, files=listing(files), train=train,
-        validate=validate, start=_start(edges, scale), steps=_steps(dt), k_n=k_n,
+        validate=validate, start=start, choice=choice, held=held, steps=_steps(dt), k_n=k_n,
         low=0.1 * k_n, high=20 * k_n, damping=2.0 * np.sqrt(mass),
-        further=_inertia(edges, mass) + _length_scale(scale), short=short, long=long,
-        radius=CORNER * min(edges), round=0.1 * min(edges), reach=REACH * min(edges),
+        further="" if longest else _inertia(edges, mass) + _length_scale(scale),
+        short=short, long=long,
+        radius=CORNER * min(edges), round=0.1 * min(edges), reach=reach,
     )  # fmt: skip
 
 

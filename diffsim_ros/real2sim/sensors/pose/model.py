@@ -23,12 +23,14 @@ from ....rotation import quat_conjugate, quat_exp, quat_multiply, quat_rotate
 from ....sensing.observation import Observation, PoseTrial, joined
 from ...model import Model, scene_and_map
 from ...options import EstimationConfig
-from ...scenarios.flight import Flown, FreeFlight, flight_of, flown
+from ...scenarios.flight import Flown, FreeFlight, flight_of, flown, guessed_start
 from ...scenarios.height import HeightOptions, free_start, measured_start, start_sample
 from .options import PoseFitOptions
 
 AXES = ("x", "y", "z", "turn x", "turn y", "turn z")
 """Of a pivot's offset."""
+UNKNOWN_SPEED = (0.5, 5.0)
+"""Standard deviations of a start's velocity [m/s] and spin [rad/s] that poses alone give."""
 SAME_RATE = 1e-3
 """Relative difference of frame spacings that one problem may hold."""
 REFINE = (1, 2, 4)
@@ -177,8 +179,7 @@ class PoseModel(Model):
     def _first_frame(self, trial: PoseTrial) -> tuple[InitialState, ...]:
         options = self.config.measurement
         if trial.velocity is None:
-            rule = "13 columns (measurement.start: file)"
-            raise InputError(trial.place, "state", "poses alone", rule)
+            return self._guessed(trial)
         noise = (*trial.poses.sigma, options.sigma_velocity, options.sigma_spin)
         covariance, found = np.diag(np.repeat(noise, 3) ** 2), []
         for body in trial.bodies:
@@ -187,6 +188,17 @@ class PoseModel(Model):
             motion = one.velocity[0, :3], one.velocity[0, 3:]
             pose = one.position[0], one.orientation[0]
             found.append(InitialState(body, *pose, *motion, covariance))
+        return tuple(found)
+
+    def _guessed(self, trial: PoseTrial) -> tuple[InitialState, ...]:
+        """Starts at the first frame of poses alone, with velocities of a parabola through the
+        first ones: as these frames count too, their spread is a wide one."""
+        wide = np.diag(np.repeat((*trial.poses.sigma, *UNKNOWN_SPEED), 3) ** 2)
+        t, found = trial.frames * trial.dt, []
+        for body in trial.bodies:
+            one = trial.of(body)
+            start = guessed_start(body, one.position, one.orientation, t)
+            found.append(replace(start, covariance=wide))
         return tuple(found)
 
     def problem(

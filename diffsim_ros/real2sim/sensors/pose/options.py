@@ -37,7 +37,8 @@ class PoseMeasurementOptions:
     start: str = option(
         "choice",
         "flight: fitted to the frames before the first contact; height: as measured, a little "
-        "before the body is as low as its half diagonal; file: first frame, its velocity columns; "
+        "before the body is as low as its half diagonal; file: first frame, its velocity columns "
+        "(poses alone: fitted); "
         "scene: as the scene says, whose start parameters may be estimated",
         "flight",
         choices=("flight", "height", "file", "scene"),
