@@ -188,7 +188,7 @@ def row_of(case: Case, result: EstimationResult) -> dict:
 
 
 def noise_alone(result: EstimationResult) -> dict[str, float]:
-    """Standard deviations before they were enlarged by step, mesh and element."""
+    """Standard deviations before they were enlarged by mesh and element."""
     found = {p.name: p.std_dev or np.nan for p in result.parameters}
     for name in found:
         for key, moved in (("step", "half"), ("mesh", "finer"), ("element", "other")):

@@ -1,7 +1,8 @@
 """Are time step, mesh and element fine enough for a fit?
 
 Its end is simulated once more with half the step, and, of solids, on a mesh twice as fine and with
-the other element.  How far each would move the parameters is named, and std_dev is enlarged by it.
+the other element.  How far each would move the parameters is named, and std_dev is enlarged by what
+mesh and element would.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ MOST_NODES = 30_000
 """Of all solids together, beyond which no finer mesh is simulated."""
 MOST_NAMED = 3
 """Parameters that a sentence names."""
+ENLARGE = ("mesh", "element")
+"""Kinds whose shifts std_dev is enlarged by; a step is shortened instead."""
 MOVED = {"step": "half", "mesh": "finer", "element": "other"}
 """What is changed -> what result.yaml calls the parameters' changes."""
 
@@ -235,7 +238,7 @@ def model_with(model: Model, described: Mapping) -> Model:
 
 
 def noted(checks: Sequence[Check], found: Uncertainty | None) -> Uncertainty | None:
-    """The uncertainty enlarged by the shifts that are too large, with notes on their parameters.
+    """The uncertainty enlarged by shifts that are too large (ENLARGE), with notes on parameters.
 
     With d the shift of the scaled variables the covariance gets d d^T: as if d were drawn.
     """
@@ -244,8 +247,9 @@ def noted(checks: Sequence[Check], found: Uncertainty | None) -> Uncertainty | N
         return found
     more, notes = np.zeros_like(found.covariance_z), list(found.notes)
     for check in moving:
-        d = np.array([check.shift.dz.get(name, 0.0) for name in found.names])
-        more += np.outer(d, d)
+        if check.of.kind in ENLARGE:
+            d = np.array([check.shift.dz.get(name, 0.0) for name in found.names])
+            more += np.outer(d, d)
         for i, name in enumerate(found.names):
             if name in check.moved:
                 change = check.of.would.replace("half of it", "half the time step")
@@ -272,9 +276,11 @@ def enlarged_note(before: Uncertainty | None, after: Uncertainty | None) -> str:
         return ""
     with np.errstate(invalid="ignore", divide="ignore"):
         factors = after.std_dev / before.std_dev
+    if not np.nanmax(factors, initial=1.0) > 1.0:
+        return ""
     i = int(np.nanargmax(factors))
     return (
-        f"std_dev: enlarged by what step, mesh and element would move, most of all "
+        f"std_dev: enlarged by what mesh and element would move, most of all "
         f"{after.names[i]}'s, to {factors[i]:.2g} times"
     )
 

@@ -19,6 +19,8 @@ PLACES = {
 }
 TURN = np.array([[0.0, -1.0, 0.0], [0.0, 0.0, 1.0], [-1.0, 0.0, 0.0]])
 SHIFT = np.array([0.3, -0.2, 0.05])
+OWN_MODEL = {"check_mesh": False}
+"""The truth has the mesh of the fit."""
 RATE, RELEASED = 100.0, 0.4037
 """Frames per second, and when the beam is released: between two frames."""
 
@@ -83,7 +85,7 @@ def estimation(train, validate=(), **changes) -> dict:
             "young": _free(1.0e5, "Pa", [2e4, 1e6], "beam.young"),
             "viscosity": _free(20.0, "Pa s", [1, 500], "beam.viscosity"),
         },
-        "fit": {"loss": "squared", "iterations": 15},
+        "fit": {"loss": "squared", "iterations": 15, **OWN_MODEL},
         "uncertainty": {"method": "covariance"},
     }
     if validate:

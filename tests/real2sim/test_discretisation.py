@@ -55,10 +55,8 @@ def test_the_shift_that_is_told_is_that_of_a_fit_with_half_the_step(found):
     assert step["seconds"] == pytest.approx(1e-3)
     for p in coarse.parameters:
         told, moved = step["half"][p.name]["change"], after[p.name] - before[p.name]
-        over = step["half"][p.name]["over_std_dev"]
-        alone = told / over  # before it is enlarged by what is told
-        assert p.std_dev == pytest.approx(np.hypot(alone, told), rel=0.01)
-        assert abs(told - moved) < 0.35 * abs(moved) + 1.0 * alone, p.name
+        assert step["half"][p.name]["over_std_dev"] == pytest.approx(told / p.std_dev, rel=0.01)
+        assert abs(told - moved) < 0.35 * abs(moved) + 1.0 * p.std_dev, p.name
     (worst, *_) = sorted(step["half"].values(), key=lambda one: -abs(one["over_std_dev"]))
     assert abs(worst["over_std_dev"]) > 5.0, "it matters"
 
@@ -80,11 +78,8 @@ def test_too_coarse_a_step_is_a_doubt_with_its_reason_and_advice(found):
                for one in (coarse, fine) for p in one.parameters if p.name == name]
         for name, true in truth.items()
     }  # fmt: skip
-    assert max(max(both) for both in off.values()) < 3.5, off
-    worst = max(coarse.metrics["step"]["half"].values(), key=lambda one: abs(one["over_std_dev"]))
-    alone = abs(worst["change"] / worst["over_std_dev"])
-    assert abs(coarse.values()["damping"] - truth["damping"]) > 5.0 * alone, "the noise alone lies"
-    assert any(note.startswith("std_dev: enlarged by what step") for note in coarse.notes)
+    assert max(coarse for coarse, _ in off.values()) > 5.0, off
+    assert max(fine for _, fine in off.values()) < 3.5, off
 
 
 def test_nothing_is_simulated_where_it_is_not_asked_for(found):

@@ -74,7 +74,7 @@ def test_markers_on_a_coarse_beam_do_not_lie(element, tmp_path):
     content["scene"]["bodies"]["beam"]["element"] = element
     content["scene"]["world"] |= {"step": 0.0025, "record_every": 4}
     content["uncertainty"]["halves"], content["measurement"]["window"] = False, 0.3
-    content["fit"]["iterations"] = 8
+    content["fit"] |= {"iterations": 8, "check_mesh": True}
     result = estimate(content)
     held_against_truth(result, markers_synthetic.TRUTH)
     assert result.metrics["mesh"]["finer"]["young"]["over_std_dev"] != 0.0
