@@ -55,6 +55,8 @@ TILT = np.radians(1.0)
 """Angle between up and an axis that is not distinguished from none."""
 NOISY = 0.3
 """Relative uncertainty of the first samples' acceleration beyond which more samples are taken."""
+ALIKE = 0.2
+"""Relative difference from the world's gravity within which first samples are those of a flight."""
 THIRD = 3.0
 """Standard deviations of a cubic (of three axes together) that a parabola may have by chance."""
 
@@ -452,6 +454,8 @@ def check_gravity(trials: Sequence[PoseTrial], gravity: Sequence[float] | np.nda
     if angle > MAX_ANGLE + slack / g:
         axis = int(np.argmax(np.abs(flight.median)))
         up = ("-" if flight.median[axis] > 0 else "") + "XYZ"[axis]
+        if abs(size - g) < ALIKE * g + slack:
+            begun = ""  # a flight in other axes: what follows it are bounces
         remedy = begun or f"the recording is {up}-up: turn it, or set the world's gravity"
         if len(trials) == 1 and not begun:
             remedy += "; or it does not begin in free flight"

@@ -341,7 +341,7 @@ def _joints(stream: Observation) -> Observation:
 
 
 def _refuse_two_sources(stream: Observation) -> None:
-    """Refuse samples of one stamp with other values: two publishers on one topic."""
+    """Refuse samples of one stamp where some lack what others have: two publishers on one topic."""
     if "position" not in stream.values:
         return
     number = np.zeros(len(stream)) if stream.numbers is None else stream.numbers
@@ -357,7 +357,9 @@ def _refuse_two_sources(stream: Observation) -> None:
         table = stream.values.get(signal)
         if table is not None and 0 < np.isnan(table).all(axis=1).sum() < len(stream):
             words.append(f"no {'efforts' if signal == 'effort' else 'velocities'}")
-    what = f": some messages have {' and '.join(words)}" if words else ""
+    if not words:
+        return
+    what = f": some messages have {' and '.join(words)}"
     place = stream.sensor or "one log"
     k = int(again[0])
     got = f"{len(again)} samples with the stamp of another and other values, the first {k}"

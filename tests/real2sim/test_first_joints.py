@@ -57,12 +57,9 @@ def test_drives_that_are_given_torques(tmp_path):
     assert main(["init", "--from", str(path), *urdf, "--out", str(out)]) == 0
     config = load_estimation(out / "estimation.yaml")
     assert len(config.free) == 6 * 3 + 1 + 10 and config.validate is None
-    for joint, rule in (
-        ("a", "names of joints of the robot that are not fixed"),
-        (robot.joint_names[0], "columns of all joints of the URDF"),
-    ):
+    for joint in ("a", robot.joint_names[0]):
         np.savez(path, t=t, joints=[joint], q=still[:, :1], effort_command=still[:, :1])
-        with pytest.raises(InputError, match=rule):
+        with pytest.raises(InputError, match="columns of all joints of the URDF"):
             first_joints.make([examine(s) for s in read(path)], out, Given(urdf=urdf[1]))
     np.savez(path, t=t, joints=robot.joint_names, q=still)
     with pytest.raises(InputError, match="efforts: got 'none'; accepted: efforts, or commands"):

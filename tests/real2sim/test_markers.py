@@ -227,7 +227,7 @@ def edited(path: Path, change) -> Path:
         (lambda x: x.__setitem__(0, x[0].replace("tip1_y", "tip1_x")), "twice|lacks"),
         (lambda x: x.__setitem__(5, x[5].replace("0.0", "zero", 1)), "line 6"),
         (lambda x: x.__setitem__(5, x[5].rsplit(",", 1)[0]), "line 6: got '24 cells'"),
-        (lambda x: x.__setitem__(5, x[6]), "increasing times"),
+        (lambda x: x.__setitem__(5, x[7]), "increasing times"),
         (lambda x: x.__delitem__(slice(10, None)), "at least 20"),
     ],
 )
