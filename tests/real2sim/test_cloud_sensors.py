@@ -229,7 +229,7 @@ def test_bad_recordings_are_named(tmp_path):
         model = experiment(content)
         model.read({})
     path = tmp_path / "bad.csv"
-    np.savetxt(path, [[0, 0, 0, 0, 0, 0, 0, 1], [0, 0, 0, 0, 0, 0, 0, 1]], delimiter=",",
+    np.savetxt(path, [[0, 0, 0, 0, 0, 0, 0, 1], [0, 1, 0, 0, 0, 0, 0, 1]], delimiter=",",
                header="t,px,py,pz,qx,qy,qz,qw", comments="")  # fmt: skip
     with pytest.raises(InputError, match=r"sample 1, t: got 0\.0; accepted: increasing stamps"):
         read_beside(path, "poses")
