@@ -40,6 +40,8 @@ SECTIONS: dict[str, list[Row | Noted]] = {
         Row("contact by defaults: a box, ten boxes, 100 and 1000 kg on 1 kg, a bowl at rest; a box "
             "on a ramp; steps of 1/240 to 1/960 s", "defaults", rows.contact_defaults,
             "reference/scene.md#what-the-defaults-mean"),
+        Row("published URDFs and MJCFs of PyPI's packages: taken, beside Pinocchio and MuJoCo, "
+            "simulated, derived", "zoo", rows.zoo, "how-to/robots.md"),
         Row("published robots and hands with their files' contact, one second, beside MuJoCo",
             "whole_models", rows.whole_models, "how-to/robots.md#contact-from-the-file"),
         Row("convergence on smooth motion, BDF1 / BDF2, also of the gradient",

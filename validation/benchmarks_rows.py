@@ -389,6 +389,27 @@ def contact_defaults(d: dict) -> str:
     )
 
 
+def zoo(d: dict) -> str:
+    """What is taken, and what differs without a word; see validation/zoo.py."""
+    kinds = list(d["summary"].values())
+
+    def total(word: str) -> int:
+        return sum(kind.get(word, 0) for kind in kinds)
+
+    taken = ", ".join(
+        f"{kind['taken']} {name.upper()}s ({percent(kind['taken_share'], 1)})"
+        for name, kind in d["summary"].items()
+    )
+    finite = percent(min(kind["velocity_finite"] for kind in kinds), 0)
+    return (
+        f"of {total('models')} files taken: {taken}; {total('refused_rightly')} refused for what "
+        f"they are, {total('refused')} otherwise; off by more than 1e-6 without a word: "
+        f"{sum(len(kind['off_unsaid']) for kind in kinds)}; velocity stepper finite in {finite}; "
+        f"gradients off by more than 1e-4: {total('gradient_off')}, at kinks: "
+        f"{total('gradient_at_kinks')}"
+    )
+
+
 def whole_models(d: dict) -> str:
     """Of those whose result in MuJoCo moves by less than 1 % with its step, and how long one is."""
     steady = {name: row for name, row in d["models"].items()

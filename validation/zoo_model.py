@@ -24,8 +24,9 @@ from diffsim_ros.simulation.scene import load_scene
 
 STEP, SHORT = 0.002, 0.1
 """Step and length of the motions [s]."""
-TINY = 1e-7
-"""Step [s] over which, and over half of which, velocities change by nearly the acceleration."""
+TINY = 1e-9
+"""Step [s] over which, and over half of which, velocities change by nearly the acceleration: what
+is left is (h d/I)^2, 3e-8 for fingers that their damping stops in 5 us."""
 DIFFERENCES = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 """Changes, one after the other, of the differences that a gradient is held against."""
 TIGHT = 1e-12
