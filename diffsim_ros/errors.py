@@ -135,5 +135,11 @@ def nearest(word: object, known: Iterable[object]) -> str:
     return "known: " + (", ".join(some) or "none")
 
 
+def listed(names: Sequence[str], most: int = 8) -> str:
+    """Names in a row: the first `most`, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
 def _cut(text: str, length: int) -> str:
     return text if len(text) <= length else text[: length - 4] + " ..."

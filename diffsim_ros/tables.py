@@ -172,6 +172,15 @@ def number(cell: str) -> float:
         raise
 
 
+def is_number(cell: str) -> bool:
+    """Whether `number` reads a cell."""
+    try:
+        number(cell)
+    except ValueError:
+        return False
+    return True
+
+
 def number_table(
     path: str | Path, header: Sequence[str], rows: Sequence[Sequence[str]],
     lines: Sequence[int] | None = None,
@@ -207,9 +216,7 @@ def _first_word(header: Sequence[str], row: Sequence[str]) -> str:
     if len(text) <= LONG_LINE or len(row) != len(header):
         return text[:LONG_LINE]
     for name, cell in zip(header, row, strict=True):
-        try:
-            number(cell)
-        except ValueError:
+        if not is_number(cell):
             return f"{cell.strip()[:LONG_LINE]} in column {name}"
     return text[:LONG_LINE]
 
@@ -277,11 +284,7 @@ def _split(stream: TextIO | Iterator[str], sign: str) -> Iterator[tuple[int, lis
 
 def _numeric(cell: str) -> bool:
     """True of a number with a decimal point or comma, and of a cell of MISSING."""
-    try:
-        number(cell.replace(",", ".") if COMMA.fullmatch(cell.strip()) else cell)
-    except ValueError:
-        return False
-    return True
+    return is_number(cell.replace(",", ".") if COMMA.fullmatch(cell.strip()) else cell)
 
 
 def _with_points(row: list[str], line: int, signs: dict[str, tuple[int, str]]) -> list[str]:

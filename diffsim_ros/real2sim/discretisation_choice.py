@@ -25,6 +25,7 @@ from ..inverse.solution import Solution
 from ..inverse.uncertainty import gauss_newton_covariance
 from ..scene.finer import RESOLUTION, finer, solids
 from ..scene.model import load_scene
+from ..units import read_number
 from .config import load_estimation
 from .discretisation import Check, checks_at, times_finer
 from .experiment import Experiment, experiment_of
@@ -174,11 +175,8 @@ def _checks(experiment: Experiment, trials: list, one: _Tried, limits: _Limits) 
 
 
 def _number(value: object) -> float:
-    """A number of a YAML, or a fraction such as 1/480."""
-    if isinstance(value, str):
-        top, _, bottom = value.partition("/")
-        return float(top) / float(bottom or 1.0)
-    return float(value)  # type: ignore[arg-type]
+    """Seconds of a YAML: a number, or a text such as 1/480."""
+    return read_number(str(value), "s")[0]
 
 
 def _changed(described: dict, step: float, times: float) -> dict:

@@ -48,11 +48,20 @@ class LinearForce(NamedTuple):
         return LinearForce(c * self.by_control, constant, square * k, square * self.damping,
                            min(ends), max(ends))  # fmt: skip
 
+    @property
+    def limited(self) -> bool:
+        """Whether it has limits."""
+        return math.isfinite(self.lower) or math.isfinite(self.upper)
+
+    @property
+    def split(self) -> bool:
+        """Whether it is a load and a damper, which limits of their sum are not on."""
+        return not self.stiffness and self.damping > 0 and bool(self.by_control or self.constant)
+
 
 @dataclass(frozen=True)
 class MjcfMotor:
-    """A force on a joint's coordinate q: by_control u + constant - stiffness q - damping q',
-    within `lower` and `upper` [N m or N].
+    """A force on a joint's coordinate q: by_control u + constant - stiffness q - damping q'.
 
     joint   index in `scalars`, or place of a tendon's own coordinate after them
     index   of the actuator, or of the tendon whose spring it is
@@ -63,28 +72,13 @@ class MjcfMotor:
     joint: int
     index: int
     name: str
-    by_control: float
-    constant: float
-    stiffness: float
-    damping: float
-    lower: float = -math.inf
-    upper: float = math.inf
+    force: LinearForce
     control: float = 0.0
 
     @property
     def load(self) -> float:
         """The force where the coordinate is 0 and at rest."""
-        return self.by_control * self.control + self.constant
-
-    @property
-    def limited(self) -> bool:
-        """Whether it has limits."""
-        return math.isfinite(self.lower) or math.isfinite(self.upper)
-
-    @property
-    def split(self) -> bool:
-        """Whether it is a load and a damper, which limits of their sum are not on."""
-        return not self.stiffness and self.damping > 0 and bool(self.by_control or self.constant)
+        return self.force.by_control * self.control + self.force.constant
 
 
 @dataclass(frozen=True)
@@ -134,7 +128,7 @@ def motors(mjcf: Mjcf, control: Array, state: Array, lines: Mapping[int, int] = 
             read.unread[found] += 1
             continue
         name = mjcf.name_of("actuator", a)
-        read.found.extend(MjcfMotor(j, a, name, *own, control=u) for j, own in found)
+        read.found.extend(MjcfMotor(j, a, name, own, u) for j, own in found)
         if lag:
             read.lagging[lag] += 1
         if model.actuator_gaintype[a] == 1 and np.any(slope[1:3]):
@@ -146,19 +140,20 @@ def _limited(mjcf: Mjcf, read: Motors) -> Motors:
     """With the limits of joints; without those that no single motor of a scene can have."""
     driven = Counter(motor.joint for motor in read.found)
     for k, motor in enumerate(read.found):
+        force = motor.force
         joint = mjcf.scalars[motor.joint] if motor.joint < len(mjcf.scalars) else None
         if joint is not None and math.isfinite(max(joint.effort_upper, -joint.effort_lower)):
-            lower = max(motor.lower, joint.effort_lower)
-            upper = min(motor.upper, joint.effort_upper)
+            lower = max(force.lower, joint.effort_lower)
+            upper = min(force.upper, joint.effort_upper)
             if driven[motor.joint] == 1 and lower < upper:
-                motor = replace(motor, lower=lower, upper=upper)
+                force = force._replace(lower=lower, upper=upper)
             else:
                 why = "(several drive it, or their forcerange is apart from it)"
                 read.free[f"the actuatorfrcrange of a joint {why}"] += 1
-        if motor.limited and motor.split:
+        if force.limited and force.split:
             read.free["the force limits (a constant force and a damper)"] += 1
-            motor = replace(motor, lower=-math.inf, upper=math.inf)
-        read.found[k] = motor
+            force = force._replace(lower=-math.inf, upper=math.inf)
+        read.found[k] = replace(motor, force=force)
     return read
 
 
@@ -185,7 +180,7 @@ def tendon_springs(
             continue
         if k or d:
             name = mjcf.name_of("tendon", t) or f"tendon{t + 1}"
-            found += [MjcfMotor(j, t, name, *own) for j, own in parts]
+            found += [MjcfMotor(j, t, name, own) for j, own in parts]
         words = ["margin", "actfrclimited", "dampingpoly", "stiffnesspoly", "springyield"]
         if t not in lines:
             words += ["limited", "frictionloss", "armature"]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from diffsim_ros.robots.mjcf import Mjcf, MjcfJoint, Placed
-from diffsim_ros.robots.mjcf_actuators import MjcfMotor
+from diffsim_ros.robots.mjcf_actuators import LinearForce, MjcfMotor
 from diffsim_ros.robots.mjcf_lines import MjcfLine
 from diffsim_ros.robots.plain_names import plain
 from diffsim_ros.scene import robot_pieces as pieces
@@ -51,24 +51,23 @@ class MjcfForces:
         """
         found = []
         for motor in motors:
-            joint = self.joints[motor.joint]
+            joint, force = self.joints[motor.joint], motor.force
             first = f"{motor.name}_{word}" if word else pieces.motor_name(joint.name)
-            name = self._new(first)
-            if motor.stiffness > 0:
-                target = number(motor.load / motor.stiffness, joint)
-                numbers = (target, motor.stiffness, motor.damping)
-                found.append(self._follower(name, joint, *numbers) | _limits(motor))
+            name, limits = self._new(first), _limits(force)
+            if force.stiffness > 0:
+                target = number(motor.load / force.stiffness, joint)
+                numbers = (target, force.stiffness, force.damping)
+                found.append(self._follower(name, joint, *numbers) | limits)
                 continue
-            if motor.by_control or motor.constant:
+            if force.by_control or force.constant:
                 found.append({
                     "name": name, "type": "motor", "joint": self.prefix + joint.name,
                     "kind": "torque" if joint.turns else "force", "keys": [motor.load],
-                } | _limits(motor))  # fmt: skip
+                } | limits)  # fmt: skip
                 name = self._new(f"{first}_damping")
-            if motor.damping > 0:
+            if force.damping > 0:
                 still = number(float(self.q[motor.joint]), joint)
-                found.append(self._follower(name, joint, still, 0.0, motor.damping)
-                             | _limits(motor))  # fmt: skip
+                found.append(self._follower(name, joint, still, 0.0, force.damping) | limits)
         return found
 
     def _new(self, name: str) -> str:
@@ -140,9 +139,9 @@ class MjcfForces:
         return found
 
 
-def _limits(motor: MjcfMotor) -> dict[str, float]:
-    """Keys of a link for a motor's limits."""
-    ends = {"effort_lower": motor.lower, "effort_upper": motor.upper}
+def _limits(force: LinearForce) -> dict[str, float]:
+    """Keys of a link for the limits of a motor's force."""
+    ends = {"effort_lower": force.lower, "effort_upper": force.upper}
     return {word: end for word, end in ends.items() if math.isfinite(end)}
 
 

@@ -26,6 +26,7 @@ from ..yaml_file import read_yaml
 from .bag_check import (
     CUT,
     MAGIC,
+    QUALITIES,
     TOPICS,
     WHOLE,
     check_file,
@@ -48,7 +49,6 @@ METADATA = 512 * 1024
 FILES = 10_000
 KEPT = 4
 """Bags whose unpacked or recovered files are kept while the process runs."""
-QUALITIES = "offered_qos_profiles"
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,7 @@ def _counts(place: Path, topics: object) -> dict[str, int]:
         if not isinstance(about, Mapping) or not isinstance(name, str):
             rule = "topics with their topic_metadata"
             raise InputError(place, "topics_with_message_count", topic, rule)
-        check_qualities(place, about.get(QUALITIES))
+        check_qualities(place, about.get(QUALITIES.decode()))
         count = topic.get("message_count")
         if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count < 2**63:
             raise InputError(place, f"message_count of {name}", count, "a whole number >= 0")

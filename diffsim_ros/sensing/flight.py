@@ -436,7 +436,6 @@ def check_gravity(trials: Sequence[PoseTrial], gravity: Sequence[float] | np.nda
         ):
             flight = Flight(flight.per_trial, found.acceleration, found.sigma, flight.samples)
             size, slack = found.size, _reach(flight)
-    begun = _late(trials, gravity)
     worst = int(np.argmin(np.linalg.norm(flight.per_trial - flight.median, axis=1)))
     place = trials[worst].place
     key = f"sample 0 to {flight.samples - 1}, acceleration in free flight"
@@ -445,6 +444,7 @@ def check_gravity(trials: Sequence[PoseTrial], gravity: Sequence[float] | np.nda
     world = "({:.4g}, {:.4g}, {:.4g}) m/s^2".format(*gravity)
     if not SIZE_RANGE[0] * g - slack <= size <= SIZE_RANGE[1] * g + slack:
         ratio = size / g
+        begun = _late(trials, gravity)
         remedy = begun or "the tosses do not begin in free flight"
         if ratio > 2.0 and not begun:
             unit = "millimetres" if ratio > 200.0 else "centimetres" if ratio > 20.0 else "metres"
@@ -454,8 +454,8 @@ def check_gravity(trials: Sequence[PoseTrial], gravity: Sequence[float] | np.nda
     if angle > MAX_ANGLE + slack / g:
         axis = int(np.argmax(np.abs(flight.median)))
         up = ("-" if flight.median[axis] > 0 else "") + "XYZ"[axis]
-        if abs(size - g) < ALIKE * g + slack:
-            begun = ""  # a flight in other axes: what follows it are bounces
+        alike = abs(size - g) < ALIKE * g + slack
+        begun = "" if alike else _late(trials, gravity)  # else it is a flight in other axes
         remedy = begun or f"the recording is {up}-up: turn it, or set the world's gravity"
         if len(trials) == 1 and not begun:
             remedy += "; or it does not begin in free flight"

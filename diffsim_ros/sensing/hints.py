@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..files import is_regular
-from ..tables import number
+from ..tables import is_number
 from .columns import column_of
 from .meaning import meaning_of
 
@@ -76,7 +76,7 @@ def of_arrays(names: Sequence[str]) -> str:
 
 def of_columns(names: Sequence[str]) -> str:
     """The nearest format of a table by the names of its columns, and what to rename."""
-    if names and all(_is_number(name) for name in names):
+    if names and all(is_number(name) for name in names):
         wanted = "t,px,py,pz,qx,qy,qz,qw" if len(names) == 8 else "t and those of one of these"
         return f"the first line is numbers: write the names of the columns above it ({wanted})"
     every = [(name, _meaning(name)) for name in names]
@@ -98,14 +98,6 @@ def of_columns(names: Sequence[str]) -> str:
     text = f"nearest: {kind} (docs/how-to/{PAGES[kind]})"
     text += f": rename {', '.join(parts)}" if parts else ""
     return f"{text}; it lacks {', '.join(lacks)}" if lacks else text
-
-
-def _is_number(text: str) -> bool:
-    try:
-        number(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _grouped(renamed: Sequence[tuple[str, str]]) -> list[str]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, nearest
+from ..errors import InputError, listed, nearest
 from . import bags, cdr
 from .clock import clock
 from .messages import JOINTS
@@ -74,7 +74,7 @@ def read_topic(path: Path, topic: str) -> list[Observation]:
     found = streams(path, topic, JOINTS)
     several = ""
     if len(found) > 1:
-        parts = "; ".join(f"{_listed(one.names)} ({len(one.ns)} messages)" for one in found)
+        parts = "; ".join(f"{listed(one.names)} ({len(one.ns)} messages)" for one in found)
         several = f"joints that always come together: {parts}"
     return [
         Observation(
@@ -109,7 +109,7 @@ def read_bag(
     notes = list(measured.notes)
     if len(names) < len(measured.names):
         others = [name for name in measured.names if name not in names]
-        notes.append(f"{_listed(others)} of {measured.topic}: left out, no joint of the robot")
+        notes.append(f"{listed(others)} of {measured.topic}: left out, no joint of the robot")
     values, noted = _there(measured.of(names), names)
     notes += noted
     kept, command, told = _commands(path, known, measured, names, commands)
@@ -152,12 +152,12 @@ def _chosen(path: Path, found: Sequence[Stream], joints: Collection[str]) -> Str
     most = max(share.values())
     best = [one for k, one in enumerate(found) if share[k] == most]
     if joints and not most:
-        got = "; ".join(f"{_listed(one.names)} on {one.topic}" for one in found)
-        rule = f"joints of the robot: {_listed(list(joints))}"
+        got = "; ".join(f"{listed(one.names)} on {one.topic}" for one in found)
+        rule = f"joints of the robot: {listed(list(joints))}"
         raise InputError(path, "joints", got, rule, "is it the URDF of this robot?")
     if len(best) == 1:
         return best[0]
-    got = "; ".join(f"{_listed(one.names)} on {one.topic} ({len(one.ns)})" for one in best)
+    got = "; ".join(f"{listed(one.names)} on {one.topic} ({len(one.ns)})" for one in best)
     rule = "one stream of measured joints"
     raise InputError(path, "topics", got, rule, "name the topic (data.topic, `init --topic`)")
 
@@ -180,10 +180,6 @@ def _alike(one: str, other: str) -> bool:
     return within or SequenceMatcher(None, short, long).ratio() >= ALIKE
 
 
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
-
-
 def _there(columns: Columns, names: Sequence[str]) -> tuple[Columns, list[str]]:
     """Columns with a number in them, and a note of those that have none, or lack some joints'."""
     found, notes = {}, []
@@ -193,7 +189,7 @@ def _there(columns: Columns, names: Sequence[str]) -> tuple[Columns, list[str]]:
         if len(lacks) < len(names):
             found[key] = table
         if lacks:
-            whose = "" if len(lacks) == len(names) else f" of {_listed(lacks)}"
+            whose = "" if len(lacks) == len(names) else f" of {listed(lacks)}"
             notes.append(f"no {PLURAL[key]}{whose}: no message has a number there")
     return found, notes
 
@@ -280,7 +276,7 @@ def _refuse_zeros(place: str, topic: str, names: Sequence[str], columns: Columns
         f"two publishers on {topic}: {np.count_nonzero(zero)} of {len(zero)} messages have "
         f"positions of 0{without}"
     )
-    rule = f"one publisher of {_listed(names)}"
+    rule = f"one publisher of {listed(names)}"
     remedy = "`ros2 topic info -v` names them: stop the other, or rename its topic"
     raise InputError(place, "position", got, rule, remedy)
 
@@ -344,9 +340,9 @@ def _commands(
     if missing:
         topics = ", ".join(one.topic for one in parts)
         if wanted:
-            rule = f"a command of every joint: {_listed(joints)}"
-            raise InputError(f"{path}: {wanted}", "joints", f"none of {_listed(missing)}", rule)
-        return every, {}, [*notes, f"commands on {topics} lack {_listed(missing)}: not used"]
+            rule = f"a command of every joint: {listed(joints)}"
+            raise InputError(f"{path}: {wanted}", "joints", f"none of {listed(missing)}", rule)
+        return every, {}, [*notes, f"commands on {topics} lack {listed(missing)}: not used"]
     kept, command = _held(parts, measured.ns, joints)
     notes += [note for one in parts for note in one.notes]
     if len(kept) < len(every):

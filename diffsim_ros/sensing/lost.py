@@ -238,15 +238,13 @@ def _counted(stream: Observation, reason: str, mask: np.ndarray, name: str = "")
 
 def _once(stream: Observation) -> Observation:
     """The stream without exact copies of a sample: the same stamp, trial and values."""
-    if stream.kind == "clouds" or len(stream) < 2:
+    if stream.kind == "clouds" or not (np.diff(np.sort(stream.t)) == 0.0).any():
         return stream
     number = np.zeros(len(stream)) if stream.numbers is None else stream.numbers
     columns = [table.reshape(len(stream), -1) for table in stream.values.values()]
     table = np.column_stack([number, stream.t, *columns]).astype(float) + 0.0
     table[np.isnan(table)] = np.nan  # one NaN, so that bits compare
     bits = np.ascontiguousarray(table).view(np.int64)
-    if not (np.diff(np.sort(stream.t)) == 0.0).any():
-        return stream
     first = np.unique(bits, axis=0, return_index=True)[1]
     copy = np.ones(len(stream), bool)
     copy[first] = False

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, nearest
+from ..errors import InputError, listed, nearest
 from ..files import exists, is_regular
 from ..npz import npz_names
 from ..tables import SAMPLE_LINES, read_sheet, table_of
@@ -158,8 +158,7 @@ def _refuse_several(path: Path) -> None:
     inside += sorted(path.glob("*.npz")) + sorted(path.glob("*.csv"))
     clouds = any(one.suffix.lower() in (".pcd", ".ply") for one in path.iterdir())
     if inside and not clouds:
-        got = "a folder of " + ", ".join(one.name for one in inside[:5])
-        got += f" and {len(inside) - 5} more" if len(inside) > 5 else ""
+        got = "a folder of " + listed([one.name for one in inside], 5)
         raise InputError(path, "", got, "one recording", f"give it by name: {inside[0]}")
 
 

@@ -90,7 +90,8 @@ def _tosses(
         if length[k] < least:
             raise InputError(place, "length", int(length[k]), f"at least {least} frames")
         frames, t = _grid(place, int(length[k]), stamps, dt)
-        kept = _measured(state[rows])
+        # a bag's and a table's were left out when they were read
+        kept = _measured(state[rows]) if form else np.ones(length[k], bool)
         if kept.sum() < least:
             got = f"{int(kept.sum())}, and {int((~kept).sum())} lost samples"
             raise InputError(place, "length", got, f"at least {least} frames")

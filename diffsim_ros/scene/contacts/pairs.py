@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from itertools import combinations
 from typing import Any
 
+from diffsim_ros.errors import listed
 from diffsim_ros.fields import REQUIRED, Field, Section, join, present
 from diffsim_ros.scene.bodies import Body
 from diffsim_ros.scene.contacts import Contact
@@ -92,17 +93,14 @@ def _warn_of_left_out(parts: Parts, key: str) -> None:
     soft = [body.name for body in bodies if body.SOFT]
     left = []
     if bare:
-        left.append(f"{_listed(bare)}: without a shape or contact_spheres")
+        left.append(f"{listed(bare, MOST_NAMES)}: without a shape or contact_spheres")
     if len(soft) > 1:
-        left.append(f"{_listed(soft)} with each other: soft bodies do not touch soft ones")
+        left.append(
+            f"{listed(soft, MOST_NAMES)} with each other: soft bodies do not touch soft ones"
+        )
     for text in left:
         message = f"{parts.reader.place}: {key}: all leaves out {text}"
         warnings.warn(message, UserWarning, stacklevel=2)
-
-
-def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return ", ".join(names[:MOST_NAMES]) + more
 
 
 def _ways(a: Body, b: Body) -> list[tuple[Body, Body]]:

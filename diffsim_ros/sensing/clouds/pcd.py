@@ -24,6 +24,7 @@ from .table import (
     check_columns,
     check_count,
     check_length,
+    finite_float,
     finite_or,
     packed_colour,
     split_colour,
@@ -77,12 +78,6 @@ def read_pcd(path: Path, data: bytes) -> PointTable:
     points = np.stack([finite_float(column(axis)) for axis in AXES], axis=1)
     colour, more = _colour(path, layout, column, kind == "ascii")
     return PointTable(points, colour, shape, eye, beyond, notes + more)
-
-
-def finite_float(values: np.ndarray) -> np.ndarray:
-    """float64 of any numbers; signalling NaN, too, are NaN."""
-    with np.errstate(invalid="ignore"):
-        return values.astype(np.float64)
 
 
 def _header(path: Path, data: bytes) -> tuple[dict[str, list[str]], int]:

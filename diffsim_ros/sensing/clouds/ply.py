@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ...errors import InputError
-from .pcd import finite_float
 from .table import (
     AXES,
     LONGEST,
@@ -24,6 +23,7 @@ from .table import (
     check_columns,
     check_count,
     check_length,
+    finite_float,
     split_colour,
     text_rows,
     whole_number,

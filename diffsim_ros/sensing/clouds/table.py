@@ -143,6 +143,12 @@ def as_declared(values: np.ndarray, kind: np.dtype) -> np.ndarray:
         return values.astype(kind)
 
 
+def finite_float(values: np.ndarray) -> np.ndarray:
+    """float64 of any numbers; signalling NaN, too, are NaN."""
+    with np.errstate(invalid="ignore"):
+        return values.astype(np.float64)
+
+
 def finite_or(values: np.ndarray, instead: float) -> np.ndarray:
     """The values, with `instead` in place of what is not finite."""
     return np.where(np.isfinite(values), values, instead)

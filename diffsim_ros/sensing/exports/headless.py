@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import InputError
-from ...tables import Sheet, number, read_sheet
+from ...tables import Sheet, is_number, number, read_sheet
 from ..cdr import NANO
 from ..formats import Export
 from ..observation import UNIT_TOLERANCE, Observation
@@ -89,11 +89,7 @@ def _layout(rows: list[list[str]]) -> Callable[[Path, Sheet], list[Observation]]
 
 def _is_number(cell: str) -> bool:
     """True of a number; an empty cell among the first is an empty text."""
-    try:
-        number(cell)
-    except ValueError:
-        return False
-    return cell.strip() != ""
+    return cell.strip() != "" and is_number(cell)
 
 
 def _whole(cell: str) -> bool:

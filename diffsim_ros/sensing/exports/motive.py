@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...errors import InputError
+from ...errors import InputError, listed
 from ...tables import Sheet, read_sheet
 from ..columns import METRES
 from ..formats import Export
@@ -21,7 +21,6 @@ from .streams import (
     data_rows,
     frame_times,
     from_euler,
-    listed,
     marker_stream,
     turned,
     upright,

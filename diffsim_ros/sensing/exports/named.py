@@ -12,13 +12,13 @@ from pathlib import Path
 
 import numpy as np
 
-from ...errors import InputError
+from ...errors import InputError, listed
 from ...tables import Sheet, TextTable, check_finite, number_table, read_table, table_of
 from ..columns import METRES, SECONDS, column_of
 from ..formats import Export
 from ..meaning import is_command, is_pose, is_wrench, meaning_of, vectors
 from ..observation import COMMAND, Observation
-from .streams import body_stream, listed, marker_stream
+from .streams import body_stream, marker_stream
 
 NAME = "table of named columns"
 FIRST = ("__time", "t", "time", "timestamp")

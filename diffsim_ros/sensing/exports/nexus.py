@@ -10,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
-from ...errors import InputError
+from ...errors import InputError, listed
 from ...tables import Sheet, read_sheet
 from ..columns import METRES
 from ..formats import Export
 from ..observation import Observation
-from .streams import data_rows, frame_times, listed, marker_stream
+from .streams import data_rows, frame_times, marker_stream
 
 NAME = "Nexus CSV"
 TITLE = "Trajectories"

@@ -10,12 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ...errors import InputError
+from ...errors import InputError, listed
 from ...tables import Sheet, number_table, table_of
 from ..columns import is_time, read_timed
 from ..formats import Export
 from ..observation import Observation
-from .streams import listed
 
 NAME = "table of RTDE"
 JOINTS = ("shoulder_pan_joint", "shoulder_lift_joint", "elbow_joint", "wrist_1_joint",

@@ -140,8 +140,3 @@ def marker_stream(
         kind="markers", t=t, names=names, values=values, source=str(path), format=what,
         notes=(*notes, *more), frame="tracker",
     )  # fmt: skip
-
-
-def listed(names: Sequence[str], most: int = 8) -> str:
-    """Names in a row, the first of many."""
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
