@@ -88,9 +88,10 @@ def lost_rows(
         take(IDENTITY, at_zero & turned & _jumps(position, at_zero & turned, good, trial))
         take(IDENTITY, turned & _turns(orientation, turned, good, trial))
     take(ZERO, at_zero & _jumps(position, at_zero, good, trial))
-    for value in _frequent(rows, good):
-        own = good & (rows == value).all(axis=1)
-        take(FIXED, own & _jumps(position, own, good, trial))
+    often = [good & (rows == value).all(axis=1) for value in _frequent(rows, good)]
+    others = good & ~np.logical_or.reduce([np.zeros(len(rows), bool), *often])
+    for own in often:  # beside what moves: one of them may be a rest
+        take(FIXED, own & _jumps(position, own, others, trial))
     take(FROZEN, _frozen(rows, position, good, trial, 3 if orientation is None else 1))
     if orientation is not None:
         take(FLIPPED, _flipped(orientation, good, trial))
@@ -160,7 +161,7 @@ def _frozen(
     if len(index) < 4:
         return np.zeros(len(rows), bool)
     rows, p, trial = rows[index], p[index], trial[index]
-    joined = trial[1:] == trial[:-1]
+    joined = (trial[1:] == trial[:-1]) & (np.diff(index) == 1)  # no evidence over lost samples
     again = np.concatenate([[False], (rows[1:] == rows[:-1]).all(axis=1) & joined])
     if not again.any():
         return np.zeros(len(good), bool)
@@ -172,7 +173,8 @@ def _frozen(
     first = np.flatnonzero(again & ~np.concatenate([[False], again[:-1]])) - 1
     last = np.flatnonzero(again & ~np.concatenate([again[1:], [False]]))
     moves = QUANTA * quantum
-    halts = (step[first] > moves) & (step[first] > HALTS * step[np.maximum(first - 1, 0)])
+    before = step[np.maximum(first - 1, 0)]
+    halts = (step[first] > moves) & (before > moves) & (step[first] > HALTS * before)
     leaps = (step[last + 1] > moves) & (step[last + 1] > LEAPS * step[last + 2])
     lost = np.zeros(len(rows), bool)
     runs = (halts | leaps) & (last - first >= least)

@@ -51,6 +51,20 @@ def test_what_rests_without_noise_is_no_freeze(seed):
         assert not without_lost(one.stream).lost
 
 
+@pytest.mark.parametrize("defect", ["zeros", "identity", "fixed pose", "doubled", "nan", "flip"])
+def test_a_rest_without_noise_beside_lost_samples_is_kept(defect):
+    """Its one value occurs often too, and begins or ends at a gap."""
+    for thing in THINGS:
+        if defect == "flip" and thing == "beam":
+            continue
+        for rate, seed in ((75.0, 3), (150.0, 8), (333.0, 5)):
+            one = made(thing, rate, defect, seed, noise=0.0)
+            found = without_lost(one.stream).lost
+            assert {each.reason for each in found} <= FOUND.get(defect, set()), (thing, rate)
+            wanted = 0 if defect == "nan" else one.lost.sum()
+            assert sum(each.count for each in found) == pytest.approx(wanted, rel=0.02)
+
+
 def test_a_body_at_the_origin_is_measured_there():
     t = np.arange(200) / 100.0
     p = np.zeros((200, 1, 3))
