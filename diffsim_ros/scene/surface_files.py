@@ -70,19 +70,25 @@ def _absolute(text: bytes) -> bytes:
 
 
 def _check_faces(path: Path, content: bytes, place: object, key: str) -> None:
-    """InputError for a face of an .obj that names a vertex which is not there."""
+    """InputError for a face of an .obj that names a vertex which is not there, or fewer than three.
+
+    Vertices that were counted back from a face have been numbered; what is before the first is 0.
+    """
     lines = content.split(b"\n")
     faces = [line for line in lines if line.startswith(b"f")]
     count = sum(line.startswith(b"v") for line in lines)
     words = b" ".join(line[1:] for line in faces).split()
-    if words and all(map(bytes.isdigit, words)) and max(map(len, words)) < 18:
+    whole = all(line.count(b" ") + line.count(b"\t") >= 3 for line in faces)
+    if whole and words and all(map(bytes.isdigit, words)) and max(map(len, words)) < 18:
         numbers = np.array(words).astype(np.int64)
         if numbers.min() >= 1 and numbers.max() <= count:
             return
     for line in faces:
-        if not all(word.isdigit() and 1 <= int(word) <= count for word in line.split()[1:]):
+        own = line.split()[1:]
+        sound = all(word.isdigit() and 1 <= int(word) <= count for word in own)
+        if not sound or len(own) < 3:
             got = f"{path}: face {line.decode('latin-1')[:60]!r}"
-            rule = f"numbers of its vertices, 1 to {count}"
+            rule = f"numbers of its vertices, 1 to {count}, three at least"
             raise InputError(place, key, got, rule, "cut, or put together from several files?")
 
 

@@ -334,7 +334,9 @@ def test_bytes_behind_an_stl_are_left_out(tmp_path):
     assert len(mesh_files.read_triangles(path, None, "x", "k")[1]) == 12
 
 
-@pytest.mark.parametrize("face", ["1 2 4", "0 1 2", "-1 -2 -4", "1 2 x", f"1 2 {10**20}"])
+@pytest.mark.parametrize(
+    "face", ["1 2 4", "0 1 2", "-1 -2 -4", "1 2 x", "1 2", " ", f"1 2 {10**20}"]
+)
 def test_a_face_of_vertices_that_are_not_there_is_named(face, tmp_path):
     path = tmp_path / "bad.obj"
     path.write_text(f"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\nf {face}\n")
