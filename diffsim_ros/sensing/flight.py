@@ -55,8 +55,6 @@ TILT = np.radians(1.0)
 """Angle between up and an axis that is not distinguished from none."""
 NOISY = 0.3
 """Relative uncertainty of the first samples' acceleration beyond which more samples are taken."""
-ALIKE = 0.2
-"""Relative difference from the world's gravity within which first samples are those of a flight."""
 THIRD = 3.0
 """Standard deviations of a cubic (of three axes together) that a parabola may have by chance."""
 
@@ -454,8 +452,7 @@ def check_gravity(trials: Sequence[PoseTrial], gravity: Sequence[float] | np.nda
     if angle > MAX_ANGLE + slack / g:
         axis = int(np.argmax(np.abs(flight.median)))
         up = ("-" if flight.median[axis] > 0 else "") + "XYZ"[axis]
-        alike = abs(size - g) < ALIKE * g + slack
-        begun = "" if alike else _late(trials, gravity)  # else it is a flight in other axes
+        begun = _late(trials, gravity)
         remedy = begun or f"the recording is {up}-up: turn it, or set the world's gravity"
         if len(trials) == 1 and not begun:
             remedy += "; or it does not begin in free flight"
@@ -464,9 +461,10 @@ def check_gravity(trials: Sequence[PoseTrial], gravity: Sequence[float] | np.nda
 
 
 def _late(trials: Sequence[PoseTrial], gravity: np.ndarray) -> str:
-    """The cause where later flights fall as the world's gravity says; "" where they do not."""
+    """The cause where later flights, one a toss at least, fall as the world's gravity says; ""
+    where they do not: a single window of many tosses may be bounces."""
     found = gravity_of(*_joined(trials), strict=True)
-    if found is None or found.unit != "m":
+    if found is None or found.unit != "m" or found.flights < len(trials):
         return ""
     angle = np.arccos(np.clip(-found.up @ gravity / np.linalg.norm(gravity), -1.0, 1.0))
     if angle > MAX_ANGLE:

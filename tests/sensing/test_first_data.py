@@ -274,6 +274,24 @@ def test_throws_from_a_hand_in_millimetres_are_refused(tmp_path):
     assert one.gravity.unit == "mm" and "millimetres" in str(one.refusal)
 
 
+@pytest.mark.parametrize("pull", [[0.0, 6.0, 3.0], [-14.0, 0.0, 4.0], [0.0, 1.0, 0.5]])
+def test_throws_that_begin_in_a_hand_are_named_so_and_not_turned(tmp_path, pull):
+    """A hand accelerates the body by `pull` for 0.25 s; the flights fall along -z."""
+    arrays = thrown(120.0, 2e-4)
+    whole = []
+    for rows in arrays["state"].reshape(4, 120, 7):
+        before = np.arange(-30, 0)[:, None] / 120.0
+        held = np.repeat(rows[:1], 30, axis=0)
+        speed = (rows[4, :3] - rows[0, :3]) * 30.0
+        held[:, :3] += before * speed + 0.5 * np.array(pull) * before**2
+        whole.append(np.concatenate([held, rows]))
+    arrays |= {"state": np.concatenate(whole), "start": 150 * np.arange(4), "length": [150] * 4}
+    (one,), _ = check([saved(tmp_path, arrays)])
+    assert one.gravity.unit == "m" and one.gravity.up[2] == pytest.approx(1.0, abs=0.01)
+    refused = str(one.refusal)
+    assert "they begin before the flight, in a hand say" in refused and "-up" not in refused
+
+
 def test_windows_that_are_hardly_precise_leave_no_flights_out(tmp_path):
     """Only those that exceed gravity by chance were counted: 3 flights, 10.3 m/s^2, 4 deg off."""
     (one,), _ = check([write(drawn(28), tmp_path)])
